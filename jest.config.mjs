@@ -1,0 +1,50 @@
+/** Packages that are published as ES modules only: Jest runs in CommonJS mode and must transform them. */
+const esModules = ['@nestjs', 'file-type', 'strtok3', 'token-types', 'uint8array-extras'];
+
+export const reporters = ['default', `${import.meta.dirname}/tools/count-reporter.mjs`];
+
+export const shared = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'cts', 'json', 'node'],
+  transform: {
+    '^.+\\.(t|j|mj|ct)s$': [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          target: 'es2022',
+        },
+        module: { type: 'commonjs' },
+      },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
+  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/'],
+  moduleNameMapper: {
+    '^@nest-event-bus/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@nest-event-bus/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2/index.ts',
+    '^(\\.{1,2}/.*)\\.c?js$': '$1',
+  },
+};
+
+/** What `npm test` runs. The apps and the chaos suites have commands and configurations of their own. */
+export default {
+  reporters,
+  projects: [
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/libs/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'],
+    },
+    {
+      ...shared,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/integration/**/*.spec.ts'],
+      globalSetup: '<rootDir>/test/integration/support/global-setup.mjs',
+      globalTeardown: '<rootDir>/test/integration/support/global-teardown.mjs',
+      setupFilesAfterEnv: ['<rootDir>/test/integration/support/test-timeout.ts'],
+    },
+  ],
+};
