@@ -1,0 +1,12 @@
+export { KafkaServer, KAFKA_BROKERS_VARIABLE } from './kafka/kafka-server.js';
+export { DEFAULT_KAFKA_VERSION, type KafkaServerOptions } from './kafka/kafka-server-options.js';
+export {
+  KafkaStartError,
+  KafkaUnavailableError,
+  type RefusedSource,
+} from './kafka/kafka-unavailable-error.js';
+export type { KafkaSource, StartedKafka } from './kafka/started-kafka.js';
+export { unique } from './naming/unique.js';
+export type { ByteCount } from './proxy/flow-control.js';
+export { TcpProxy, type Direction, type TcpProxyOptions } from './proxy/tcp-proxy.js';
+export { eventually, NotEventuallyError, type EventuallyOptions } from './waiting/eventually.js';

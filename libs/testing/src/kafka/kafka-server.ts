@@ -1,0 +1,80 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { dockerKafka } from './docker-kafka.js';
+import {
+  DEFAULT_KAFKA_VERSION,
+  kafkaRecipe,
+  needsOfJava,
+  type KafkaRecipe,
+  type KafkaServerOptions,
+} from './kafka-server-options.js';
+import { KafkaUnavailableError, type RefusedSource } from './kafka-unavailable-error.js';
+import { withClassArchive } from './local/class-archive.js';
+import { kafkaJars, type KafkaJars } from './local/kafka-jars.js';
+import { LocalKafka } from './local/local-kafka.js';
+import type { StartedKafka } from './started-kafka.js';
+import { externalKafka } from './uncontrolled-kafka.js';
+
+/** The address of a Kafka that runs already: `host:port,host:port`. */
+export const KAFKA_BROKERS_VARIABLE = 'KAFKA_BROKERS';
+
+type Source = (recipe: KafkaRecipe) => Promise<StartedKafka>;
+
+/** In this order; the first that can give what the recipe asks for wins. */
+const sources: readonly Source[] = [fromEnvironment, fromJava, fromDocker];
+
+/**
+ * A real Kafka for tests, whatever the machine has: the one that KAFKA_BROKERS names, else brokers in local Java (their
+ * jars come from Maven once and stay in the user's cache), else a container, else a KafkaUnavailableError.
+ */
+export class KafkaServer {
+  static async start(options: KafkaServerOptions = {}): Promise<StartedKafka> {
+    const recipe = kafkaRecipe(options);
+    const refusals: RefusedSource[] = [];
+    for (const source of sources) {
+      try {
+        return await source(recipe);
+      } catch (error) {
+        if (!(error instanceof KafkaUnavailableError)) throw error;
+        refusals.push(...error.refusals);
+      }
+    }
+    const needs = needsOfJava(recipe).length > 0 ? 'Java' : 'Java or Docker';
+    throw new KafkaUnavailableError(refusals, needs);
+  }
+
+  /** Fetches what brokers in local Java need, ahead of the first start. Rejects with KafkaUnavailableError where it cannot. */
+  static async prepareJava(version = DEFAULT_KAFKA_VERSION): Promise<void> {
+    await javaOf(version);
+  }
+}
+
+async function fromEnvironment(recipe: KafkaRecipe): Promise<StartedKafka> {
+  const addresses = process.env[KAFKA_BROKERS_VARIABLE];
+  if (addresses === undefined || addresses.trim() === '') {
+    throw refusal(KAFKA_BROKERS_VARIABLE, 'not set');
+  }
+  refuseIfOnlyJavaWillDo(KAFKA_BROKERS_VARIABLE, recipe);
+  return externalKafka(addresses, recipe.startTimeoutMs);
+}
+
+async function fromJava(recipe: KafkaRecipe): Promise<StartedKafka> {
+  return LocalKafka.start(realRuntime, await javaOf(recipe.version), recipe);
+}
+
+async function javaOf(version: string): Promise<KafkaJars> {
+  return withClassArchive(realRuntime, await kafkaJars(version));
+}
+
+async function fromDocker(recipe: KafkaRecipe): Promise<StartedKafka> {
+  refuseIfOnlyJavaWillDo('Docker', recipe);
+  return dockerKafka(recipe);
+}
+
+function refuseIfOnlyJavaWillDo(source: string, recipe: KafkaRecipe): void {
+  const needs = needsOfJava(recipe);
+  if (needs.length > 0) throw refusal(source, `cannot give ${needs.join(', ')}`);
+}
+
+function refusal(source: string, reason: string): KafkaUnavailableError {
+  return new KafkaUnavailableError([{ source, reason }]);
+}

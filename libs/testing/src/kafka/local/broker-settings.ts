@@ -1,0 +1,100 @@
+import type { KafkaRecipe } from '../kafka-server-options.js';
+
+export interface BrokerPorts {
+  readonly plain: number;
+  readonly controller: number;
+  /** Where the broker listens for its proxy, and the proxy for clients. */
+  readonly proxied?: { readonly broker: number; readonly proxy: number };
+}
+
+export interface BrokerPlace {
+  readonly id: number;
+  readonly ports: BrokerPorts;
+  /** Every node's controller port, by node id. */
+  readonly controllers: readonly number[];
+  readonly dataFolder: string;
+}
+
+export const HOST = '127.0.0.1';
+
+/** All settings of one broker; those of the recipe win. */
+export function brokerSettings(place: BrokerPlace, recipe: KafkaRecipe): Record<string, string> {
+  return {
+    ...placeSettings(place),
+    ...testSettings(recipe),
+  };
+}
+
+/** What a test broker needs, wherever it runs. */
+export function testSettings(recipe: KafkaRecipe): Record<string, string> {
+  return {
+    // A client that asks for a topic by mistake must hear so.
+    'auto.create.topics.enable': 'false',
+    ...replicationSettings(recipe.brokers),
+    ...livelinessSettings,
+    ...(recipe.stockGroupSettings ? {} : groupSettings),
+    ...recipe.settings,
+  };
+}
+
+export function toProperties(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\')}\n`)
+    .join('');
+}
+
+function placeSettings({
+  id,
+  ports,
+  controllers,
+  dataFolder,
+}: BrokerPlace): Record<string, string> {
+  const plain = `PLAINTEXT://${HOST}:${ports.plain}`;
+  const controller = `CONTROLLER://${HOST}:${ports.controller}`;
+  const proxied = ports.proxied && `PROXIED://${HOST}:${ports.proxied.broker}`;
+  const advertisedProxy = ports.proxied && `PROXIED://${HOST}:${ports.proxied.proxy}`;
+  const join = (...listeners: (string | undefined)[]): string => listeners.filter(Boolean).join();
+  return {
+    'process.roles': 'broker,controller',
+    'node.id': String(id),
+    'controller.quorum.voters': controllers.map((port, node) => `${node}@${HOST}:${port}`).join(),
+    listeners: join(plain, proxied, controller),
+    'advertised.listeners': join(plain, advertisedProxy),
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': dataFolder,
+  };
+}
+
+/** With fewer in-sync replicas a record that was acknowledged could truly be lost, and a test would blame us. */
+function replicationSettings(brokers: number): Record<string, string> {
+  const replicas = String(brokers);
+  const inSync = brokers === 1 ? '1' : '2';
+  return {
+    'offsets.topic.replication.factor': replicas,
+    'transaction.state.log.replication.factor': replicas,
+    'transaction.state.log.min.isr': inSync,
+    'share.coordinator.state.topic.replication.factor': replicas,
+    'share.coordinator.state.topic.min.isr': inSync,
+    'default.replication.factor': replicas,
+    'min.insync.replicas': inSync,
+  };
+}
+
+/** How soon the cluster notices that a broker died: the stock 9 s and 30 s are waits without a lesson. */
+const livelinessSettings = {
+  'broker.session.timeout.ms': '2000',
+  'broker.heartbeat.interval.ms': '500',
+  'replica.lag.time.max.ms': '3000',
+};
+
+/** Stock: 3 s for each new group, and 6 s at least until a killed member is noticed. */
+const groupSettings = {
+  'group.initial.rebalance.delay.ms': '0',
+  'group.min.session.timeout.ms': '500',
+  'group.consumer.min.session.timeout.ms': '1000',
+  'group.consumer.session.timeout.ms': '1000',
+  'group.consumer.min.heartbeat.interval.ms': '300',
+  'group.consumer.heartbeat.interval.ms': '300',
+};

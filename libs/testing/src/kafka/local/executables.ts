@@ -1,0 +1,33 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function findJava(environment: Environment = process.env): string | undefined {
+  const home = environment['JAVA_HOME'];
+  const atHome = home === undefined ? undefined : executableAt(join(home, 'bin', 'java'));
+  return atHome ?? findExecutable('java', environment);
+}
+
+export function findMaven(environment: Environment = process.env): string | undefined {
+  return findExecutable('mvn', environment);
+}
+
+function findExecutable(name: string, environment: Environment): string | undefined {
+  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  for (const folder of folders) {
+    const found = executableAt(join(folder, name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function executableAt(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return path;
+  } catch {
+    // Absent or not ours to run: both mean "not here".
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { createServer, type Server } from 'node:net';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { onFreePorts } from './free-ports.js';
+
+describe('onFreePorts', () => {
+  const portsOf = (seed: number, count: number) =>
+    onFreePorts(new VirtualRuntime({ seed }), count, (ports) => Promise.resolve(ports));
+
+  it('gives as many different ports as asked for, below those of outgoing connections', async () => {
+    const ports = await portsOf(1, 12);
+    expect(new Set(ports).size).toBe(12);
+    for (const port of ports) {
+      expect(port).toBeGreaterThanOrEqual(20_000);
+      expect(port).toBeLessThan(32_000);
+    }
+  });
+
+  it('passes over a port on which somebody listens', async () => {
+    const [first = 0] = await portsOf(2, 1);
+    const server = await listenOn(first);
+    try {
+      expect(await portsOf(2, 1)).not.toEqual([first]);
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  it.each(['listen EADDRINUSE: 127.0.0.1', 'java.net.BindException: Address already in use'])(
+    'tries other ports when one was taken meanwhile: %s',
+    async (message) => {
+      const tried: (readonly number[])[] = [];
+      const result = await onFreePorts(new VirtualRuntime(), 2, (ports) => {
+        tried.push(ports);
+        return tried.length < 3 ? Promise.reject(new Error(message)) : Promise.resolve('up');
+      });
+      expect(result).toBe('up');
+      expect(new Set(tried.flat()).size).toBe(6);
+    },
+  );
+
+  it('gives up after the third time', async () => {
+    let tries = 0;
+    const trying = onFreePorts(new VirtualRuntime(), 1, () => {
+      tries++;
+      return Promise.reject(new Error('EADDRINUSE'));
+    });
+    await expect(trying).rejects.toThrow('EADDRINUSE');
+    expect(tries).toBe(3);
+  });
+
+  it('does not try again after another failure', async () => {
+    let tries = 0;
+    const trying = onFreePorts(new VirtualRuntime(), 1, () => {
+      tries++;
+      return Promise.reject(new Error('no such class'));
+    });
+    await expect(trying).rejects.toThrow('no such class');
+    expect(tries).toBe(1);
+  });
+});
+
+function listenOn(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ port, host: '127.0.0.1' }, () => resolve(server));
+  });
+}

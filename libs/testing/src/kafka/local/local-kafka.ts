@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { TcpProxy } from '../../proxy/tcp-proxy.js';
+import type { KafkaRecipe } from '../kafka-server-options.js';
+import { KafkaStartError } from '../kafka-unavailable-error.js';
+import { untilReady } from '../readiness.js';
+import type { StartedKafka } from '../started-kafka.js';
+import { BrokerProcess } from './broker-process.js';
+import { HOST, type BrokerPorts } from './broker-settings.js';
+import { onFreePorts } from './free-ports.js';
+import type { KafkaJars } from './kafka-jars.js';
+import { kafkaId, layOutNode } from './node-folder.js';
+
+interface LocalBroker {
+  readonly process: BrokerProcess;
+  readonly ports: BrokerPorts;
+  readonly proxy: TcpProxy | undefined;
+}
+
+/** For clients, for controllers, and two about a proxy. */
+const PORTS_EACH = 4;
+
+/** Brokers in JVMs of our own: combined nodes, each controller and broker at once. */
+export class LocalKafka implements StartedKafka {
+  readonly source = 'local';
+  readonly canKill = true;
+  #stopped: Promise<void> | undefined;
+
+  private constructor(
+    private readonly runtime: Runtime,
+    private readonly recipe: KafkaRecipe,
+    private readonly folder: string,
+    private readonly nodes: readonly LocalBroker[],
+  ) {}
+
+  static start(runtime: Runtime, jars: KafkaJars, recipe: KafkaRecipe): Promise<LocalKafka> {
+    return onFreePorts(runtime, recipe.brokers * PORTS_EACH, async (ports) => {
+      const folder = await mkdtemp(join(tmpdir(), 'nest-event-bus-kafka-'));
+      const nodes = brokerPorts(ports, recipe).map((own, id) => localNode(jars, folder, own, id));
+      const kafka = new LocalKafka(runtime, recipe, folder, nodes);
+      await kafka.#comeUp(jars);
+      return kafka;
+    });
+  }
+
+  get brokers(): readonly string[] {
+    return this.nodes.map(({ ports }) => `${HOST}:${ports.plain}`);
+  }
+
+  get proxies(): readonly TcpProxy[] {
+    return this.nodes.flatMap(({ proxy }) => proxy ?? []);
+  }
+
+  get proxiedBrokers(): readonly string[] {
+    return this.proxies.map(({ address }) => address);
+  }
+
+  async kill(broker: number): Promise<void> {
+    await this.#node(broker).process.kill();
+  }
+
+  async shutDown(broker: number): Promise<void> {
+    await this.#node(broker).process.shutDown();
+  }
+
+  async restart(broker: number): Promise<void> {
+    const { process } = this.#node(broker);
+    await process.kill();
+    process.launch();
+    try {
+      await this.#untilReady();
+    } catch (error) {
+      throw await this.#failure(`did not come back as broker ${broker}`, error);
+    }
+  }
+
+  freeze(broker: number): void {
+    this.#node(broker).process.freeze();
+  }
+
+  thaw(broker: number): void {
+    this.#node(broker).process.thaw();
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.allSettled(this.proxies.map((proxy) => proxy.close()));
+    await Promise.allSettled(this.nodes.map(({ process }) => process.kill()));
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #node(broker: number): LocalBroker {
+    const node = this.nodes[broker];
+    if (node === undefined) {
+      throw new RangeError(
+        `There is no broker ${broker}: they are counted 0 to ${this.nodes.length - 1}.`,
+      );
+    }
+    return node;
+  }
+
+  /** Killed and frozen brokers are left out: the others must see each other. */
+  async #untilReady(): Promise<void> {
+    const up = this.nodes.flatMap((node, id) =>
+      node.process.kind === 'up' ? { ...node, id } : [],
+    );
+    await untilReady(this.runtime, {
+      addresses: up.map(({ ports }) => `${HOST}:${ports.plain}`),
+      nodes: up.map(({ id }) => id),
+      timeoutMs: this.recipe.startTimeoutMs,
+      hopeless: () =>
+        up.some(({ process }) => process.kind === 'down') ? 'a broker ended' : undefined,
+    });
+  }
+
+  async #comeUp(jars: KafkaJars): Promise<void> {
+    try {
+      await this.#layOut(jars);
+      await Promise.all(this.proxies.map((proxy) => proxy.accept()));
+      for (const { process } of this.nodes) process.launch();
+      await this.#untilReady();
+    } catch (error) {
+      const failure = await this.#failure('did not start', error);
+      await this.stop();
+      throw failure;
+    }
+  }
+
+  async #layOut(jars: KafkaJars): Promise<void> {
+    const clusterId = kafkaId(this.runtime);
+    const controllers = this.nodes.map(({ ports }) => ports.controller);
+    await Promise.all(
+      this.nodes.map(({ process: { folder }, ports }, id) => {
+        const place = { id, ports, controllers, dataFolder: join(folder, 'data') };
+        return layOutNode(this.runtime, jars, this.recipe, { folder, clusterId, place });
+      }),
+    );
+  }
+
+  async #failure(what: string, cause: unknown): Promise<KafkaStartError> {
+    const words = await Promise.all(this.nodes.map(({ process }) => process.lastWords()));
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return new KafkaStartError(
+      `Kafka ${this.recipe.version} ${what}: ${reason}\n${words.join('\n')}`.trimEnd(),
+      { cause },
+    );
+  }
+}
+
+function localNode(jars: KafkaJars, folder: string, ports: BrokerPorts, id: number): LocalBroker {
+  return {
+    process: new BrokerProcess(jars, join(folder, `broker-${id}`)),
+    ports,
+    proxy:
+      ports.proxied &&
+      new TcpProxy({ target: `${HOST}:${ports.proxied.broker}`, port: ports.proxied.proxy }),
+  };
+}
+
+function brokerPorts(free: readonly number[], recipe: KafkaRecipe): BrokerPorts[] {
+  return Array.from({ length: recipe.brokers }, (_, id) => {
+    const [plain = 0, controller = 0, broker = 0, proxy = 0] = free.slice(id * PORTS_EACH);
+    return { plain, controller, ...(recipe.proxied ? { proxied: { broker, proxy } } : {}) };
+  });
+}

@@ -1,0 +1,34 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { KafkaRecipe } from '../kafka-server-options.js';
+import { brokerSettings, toProperties, type BrokerPlace } from './broker-settings.js';
+import type { KafkaJars } from './kafka-jars.js';
+
+/** Lays out a broker's folder: server.properties, and formatted data with ids of its own. */
+export async function layOutNode(
+  runtime: Runtime,
+  jars: KafkaJars,
+  recipe: KafkaRecipe,
+  node: { readonly folder: string; readonly clusterId: string; readonly place: BrokerPlace },
+): Promise<void> {
+  const { folder, clusterId, place } = node;
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'server.properties'), toProperties(brokerSettings(place, recipe)));
+  await cp(jars.template, place.dataFolder, { recursive: true });
+  const meta = join(place.dataFolder, 'meta.properties');
+  const own = {
+    'cluster.id': clusterId,
+    'node.id': String(place.id),
+    'directory.id': kafkaId(runtime),
+  };
+  const others = (await readFile(meta, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '' && !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
+  await writeFile(meta, `${others.join('\n')}\n${toProperties(own)}`);
+}
+
+/** Kafka's form of a UUID: its sixteen bytes as 22 characters. */
+export function kafkaId(runtime: Runtime): string {
+  return Buffer.from(runtime.uuid().replaceAll('-', ''), 'hex').toString('base64url');
+}

@@ -1,0 +1,55 @@
+/** What happens to bytes on their way. */
+export type Treatment =
+  | { readonly kind: 'forward' }
+  | { readonly kind: 'delay'; readonly milliseconds: number }
+  | { readonly kind: 'throttle'; readonly bytesPerSecond: number }
+  | { readonly kind: 'swallow' }
+  | { readonly kind: 'cut-after'; readonly bytes: number };
+
+export interface ByteCount {
+  readonly forwarded: number;
+  readonly swallowed: number;
+}
+
+/** The treatment of one direction, shared by all connections of a proxy, and what has gone that way. */
+export class FlowControl {
+  #treatment: Treatment = { kind: 'forward' };
+  #change = new AbortController();
+  #forwarded = 0;
+  #swallowed = 0;
+
+  get treatment(): Treatment {
+    return this.#treatment;
+  }
+
+  /** Aborted at the next change of treatment: what waits must look again. */
+  get changed(): AbortSignal {
+    return this.#change.signal;
+  }
+
+  get bytes(): ByteCount {
+    return { forwarded: this.#forwarded, swallowed: this.#swallowed };
+  }
+
+  set(treatment: Treatment): void {
+    this.#treatment = treatment;
+    this.#change.abort();
+    this.#change = new AbortController();
+  }
+
+  countForwarded(bytes: number): void {
+    this.#forwarded += bytes;
+  }
+
+  countSwallowed(bytes: number): void {
+    this.#swallowed += bytes;
+  }
+
+  /** Takes bytes from what may pass before the cut; true when that was the last, and the next connection is free. */
+  spendUntilCut(bytes: number): boolean {
+    if (this.#treatment.kind !== 'cut-after') return false;
+    const left = this.#treatment.bytes - bytes;
+    this.#treatment = left > 0 ? { kind: 'cut-after', bytes: left } : { kind: 'forward' };
+    return left <= 0;
+  }
+}

@@ -1,0 +1,167 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { eventually } from '../waiting/eventually.js';
+import { TcpProxy } from './tcp-proxy.js';
+
+/** A client that keeps what it hears. */
+class Listener {
+  heard = '';
+  ending: 'open' | 'orderly' | 'broken' = 'open';
+
+  constructor(readonly socket: Socket) {
+    socket.on('data', (bytes: Buffer) => (this.heard += bytes.toString()));
+    socket.on('end', () => (this.ending = 'orderly'));
+    socket.on('error', () => (this.ending = 'broken'));
+  }
+
+  hears(text: string): Promise<unknown> {
+    return eventually(() => this.heard === text, { description: `"${text}", not "${this.heard}"` });
+  }
+}
+
+describe('TcpProxy', () => {
+  let echo: Server;
+  let arrived: string;
+  let proxy: TcpProxy;
+  const listeners: Listener[] = [];
+
+  beforeEach(async () => {
+    arrived = '';
+    echo = createServer((socket) => {
+      socket.on('data', (bytes: Buffer) => (arrived += bytes.toString()));
+      // A reset is what half of these cases are about.
+      socket.on('error', () => socket.destroy());
+      socket.pipe(socket);
+    });
+    await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
+    const address = echo.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    proxy = await TcpProxy.listen({ target: `127.0.0.1:${address.port}` });
+  });
+
+  afterEach(async () => {
+    for (const { socket } of listeners.splice(0)) socket.destroy();
+    await proxy.close();
+    echo.close();
+  });
+
+  function call(): Listener {
+    const [host, port] = proxy.address.split(':');
+    const listener = new Listener(connect({ host, port: Number(port) }));
+    listeners.push(listener);
+    return listener;
+  }
+
+  async function callAndGreet(): Promise<Listener> {
+    const listener = call();
+    listener.socket.write('hello');
+    await listener.hears('hello');
+    return listener;
+  }
+
+  it('carries bytes both ways, and counts them and the connections', async () => {
+    const first = await callAndGreet();
+    await callAndGreet();
+    expect(proxy.bytes).toEqual({
+      toServer: { forwarded: 10, swallowed: 0 },
+      toClient: { forwarded: 10, swallowed: 0 },
+    });
+    expect(proxy.openConnections).toBe(2);
+    first.socket.end();
+    await eventually(() => proxy.openConnections === 1, { description: 'the first to be gone' });
+    expect(first.ending).toBe('orderly');
+    expect(proxy.acceptedConnections).toBe(2);
+  });
+
+  it('loses nothing of what was said before an orderly end', async () => {
+    const listener = call();
+    const long = 'x'.repeat(3_000_000);
+    listener.socket.end(long);
+    await eventually(() => listener.ending === 'orderly', { description: 'the end' });
+    expect(listener.heard.length).toBe(long.length);
+  });
+
+  it('cut breaks what is open and lets new connections in', async () => {
+    const first = await callAndGreet();
+    proxy.cut();
+    await eventually(() => first.ending === 'broken', { description: 'a reset' });
+    await eventually(() => proxy.openConnections === 0, { description: 'no connection' });
+    await callAndGreet();
+  });
+
+  it('refuse turns new connections away until accept, and leaves open ones alone', async () => {
+    const first = await callAndGreet();
+    const { address } = proxy;
+    await proxy.refuse();
+    const second = call();
+    await eventually(() => second.ending === 'broken', { description: 'a refusal' });
+    first.socket.write('!');
+    await first.hears('hello!');
+    await proxy.accept();
+    expect(proxy.address).toBe(address);
+    await callAndGreet();
+  });
+
+  it('delay holds each byte back for that long, in one direction', async () => {
+    const listener = await callAndGreet();
+    proxy.delay(150, 'toClient');
+    const sentAt = realRuntime.monotonic();
+    listener.socket.write('!');
+    await eventually(() => arrived === 'hello!', { description: 'arrival at the server' });
+    expect(listener.heard).toBe('hello');
+    await listener.hears('hello!');
+    expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(149);
+  });
+
+  it('forward sets free what a delay holds back', async () => {
+    const listener = await callAndGreet();
+    proxy.delay(3_600_000);
+    listener.socket.write('!');
+    await eventually(() => proxy.openConnections === 1);
+    expect(arrived).toBe('hello');
+    proxy.forward();
+    await listener.hears('hello!');
+  });
+
+  it('throttle lets no more than so many bytes a second through', async () => {
+    const listener = await callAndGreet();
+    proxy.throttle(10_000, 'toServer');
+    const sentAt = realRuntime.monotonic();
+    listener.socket.write('x'.repeat(2_000));
+    await listener.hears(`hello${'x'.repeat(2_000)}`);
+    // The last piece needs no wait after it.
+    expect(realRuntime.monotonic() - sentAt).toBeGreaterThanOrEqual(170);
+  });
+
+  it.each(['toServer', 'toClient'] as const)(
+    'swallow %s makes bytes vanish and keeps the connection',
+    async (direction) => {
+      const listener = await callAndGreet();
+      proxy.swallow(direction);
+      listener.socket.write('lost');
+      await eventually(() => proxy.bytes[direction].swallowed === 4, { description: 'the loss' });
+      expect(arrived).toBe(direction === 'toServer' ? 'hello' : 'hellolost');
+      proxy.forward();
+      listener.socket.write('found');
+      await listener.hears('hellofound');
+      expect(listener.ending).toBe('open');
+    },
+  );
+
+  it('cutAfter ends the connection in mid-sentence, after exactly so many bytes, once', async () => {
+    const listener = await callAndGreet();
+    proxy.cutAfter(3, 'toClient');
+    listener.socket.write('answer');
+    await eventually(() => listener.ending !== 'open', { description: 'the end' });
+    expect(listener.heard).toBe('helloans');
+    expect(arrived).toBe('helloanswer');
+    await callAndGreet();
+  });
+
+  it('breaks a connection whose server cannot be reached', async () => {
+    await new Promise((resolve) => echo.close(resolve));
+    const listener = call();
+    await eventually(() => listener.ending === 'broken', { description: 'a reset' });
+    expect(proxy.openConnections).toBe(0);
+  });
+});
