@@ -1,0 +1,5 @@
+export { Backoff, type BackoffOptions } from './backoff.js';
+export type { Runtime, Timer, TimerOptions } from './runtime.js';
+export { realRuntime } from './real-runtime.js';
+export { VirtualRuntime, type VirtualRuntimeOptions } from './virtual-runtime.js';
+export { Deferred, abortable, sleep, within } from './waiting.js';

@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Runtime } from './runtime.js';
+
+/** The longest delay Node's own timers take; a longer one would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+export const realRuntime: Runtime = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(callback, delayMs, options) {
+    const handle = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_DELAY_MS));
+    if (options?.background) handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+  defer: (callback) => void setImmediate(callback),
+  random: () => Math.random(),
+  uuid: () => randomUUID(),
+  hostname: () => hostname(),
+};

@@ -1,0 +1,116 @@
+import type { Runtime, Timer } from './runtime.js';
+
+interface PendingTimer {
+  readonly dueAt: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+export interface VirtualRuntimeOptions {
+  /** Where the clock starts. Default 2026-01-01T00:00:00Z. */
+  readonly startAt?: number;
+  /** The same seed gives the same chance and the same ids. Default 1. */
+  readonly seed?: number;
+}
+
+/** A clock that stands still until a test moves it. Timers fire in the order of their due time. */
+export class VirtualRuntime implements Runtime {
+  readonly #startedAt: number;
+  readonly #timers = new Set<PendingTimer>();
+  #elapsed = 0;
+  #order = 0;
+  #chance: number;
+
+  constructor({ startAt = 1_767_225_600_000, seed = 1 }: VirtualRuntimeOptions = {}) {
+    this.#startedAt = startAt;
+    this.#chance = seed >>> 0;
+  }
+
+  /** Whole milliseconds, as the real clock tells them, though timers may be due in between. */
+  now(): number {
+    return Math.floor(this.#startedAt + this.#elapsed);
+  }
+
+  monotonic(): number {
+    return this.#elapsed;
+  }
+
+  setTimer(callback: () => void, delayMs: number): Timer {
+    const timer = {
+      dueAt: this.#elapsed + Math.max(delayMs, 0),
+      order: this.#order++,
+      callback,
+    };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  defer(callback: () => void): void {
+    setImmediate(callback);
+  }
+
+  /** mulberry32: small, seedable, good enough for jitter. */
+  random(): number {
+    this.#chance = (this.#chance + 0x6d2b79f5) >>> 0;
+    let mixed = this.#chance;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  uuid(): string {
+    const hex = Array.from({ length: 32 }, () => Math.floor(this.random() * 16).toString(16));
+    hex[12] = '4';
+    hex[16] = 'a';
+    const text = hex.join('');
+    return [8, 4, 4, 4, 12]
+      .map((length, index, all) => {
+        const from = all.slice(0, index).reduce((sum, part) => sum + part, 0);
+        return text.slice(from, from + length);
+      })
+      .join('-');
+  }
+
+  hostname(): string {
+    return 'virtual-host';
+  }
+
+  /** How many timers wait: a test that ends with some left has leaked them. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves the clock, firing what falls due on the way; after each timer everything it set off settles first. */
+  async advance(milliseconds: number): Promise<void> {
+    const until = this.#elapsed + milliseconds;
+    await this.settle();
+    for (let next = this.#nextBefore(until); next; next = this.#nextBefore(until)) {
+      this.#timers.delete(next);
+      this.#elapsed = Math.max(this.#elapsed, next.dueAt);
+      next.callback();
+      await this.settle();
+    }
+    this.#elapsed = until;
+  }
+
+  /** Lets promises and deferred callbacks run until they had several turns, without moving the clock. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #nextBefore(until: number): PendingTimer | undefined {
+    let next: PendingTimer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.dueAt > until) continue;
+      if (
+        !next ||
+        timer.dueAt < next.dueAt ||
+        (timer.dueAt === next.dueAt && timer.order < next.order)
+      )
+        next = timer;
+    }
+    return next;
+  }
+}
