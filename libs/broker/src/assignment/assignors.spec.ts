@@ -1,0 +1,24 @@
+import { InvalidOptionError } from '../port/errors.js';
+import { assignorNamed, assignorsInOrder } from './assignors.js';
+
+const namesOf = (names?: readonly string[]): string[] =>
+  assignorsInOrder(names).map(({ name }) => name);
+
+describe('the assignors a member offers', () => {
+  it('keep the order of preference, each once', () => {
+    expect(namesOf(['range', 'sticky', 'range'])).toEqual(['range', 'sticky']);
+  });
+
+  it('are sticky, then range, unless told otherwise', () => {
+    expect(namesOf()).toEqual(['sticky', 'range']);
+  });
+
+  it.each([[[]], [['roundrobin']], [['constructor']]])('cannot be %j', (names) => {
+    expect(() => assignorsInOrder(names)).toThrow(InvalidOptionError);
+  });
+
+  it('are found by the name the broker chose', () => {
+    expect(assignorNamed('range').name).toBe('range');
+    expect(() => assignorNamed('toString')).toThrow('Use one of: sticky, range.');
+  });
+});

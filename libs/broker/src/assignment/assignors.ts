@@ -1,0 +1,37 @@
+import type { AssignorName } from '../port/consumer.js';
+import { InvalidOptionError } from '../port/errors.js';
+import type { Assignor } from './assignor.js';
+import { RangeAssignor } from './range-assignor.js';
+import { StickyAssignor } from './sticky-assignor.js';
+
+const ASSIGNORS: Readonly<Record<AssignorName, Assignor>> = {
+  sticky: new StickyAssignor(),
+  range: new RangeAssignor(),
+};
+
+/** In the order of preference. */
+export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['sticky', 'range'];
+
+/** The assignor of this name: an option, or what the broker chose among those the member offered. */
+export function assignorNamed(name: string): Assignor {
+  if (!isAssignorName(name))
+    throw new InvalidOptionError(
+      `There is no assignor "${name}". Use one of: ${Object.keys(ASSIGNORS).join(', ')}.`,
+    );
+  return ASSIGNORS[name];
+}
+
+/** In the order given, which is the order in which JoinGroup must list them: the broker counts first choices. */
+export function assignorsInOrder(
+  names: readonly string[] = DEFAULT_ASSIGNORS,
+): readonly Assignor[] {
+  if (names.length === 0)
+    throw new InvalidOptionError(
+      `"assignors" is empty: a member must offer at least one. Leave it out for ${DEFAULT_ASSIGNORS.join(', ')}.`,
+    );
+  return [...new Set(names)].map(assignorNamed);
+}
+
+function isAssignorName(name: string): name is AssignorName {
+  return Object.hasOwn(ASSIGNORS, name);
+}

@@ -1,0 +1,24 @@
+import { compareText } from './topic-partitions.js';
+
+interface Subscriber {
+  readonly topics: readonly string[];
+}
+
+/** The topics whose partition counts the leader needs: those of all members, not only its own. */
+export function subscribedTopics(members: readonly Subscriber[]): readonly string[] {
+  return [...subscribersByTopic(members).keys()];
+}
+
+/** Who subscribes to each topic, each once and in the order of `members`; the topics are sorted. */
+export function subscribersByTopic<Member extends Subscriber>(
+  members: readonly Member[],
+): ReadonlyMap<string, readonly Member[]> {
+  const subscribers = new Map<string, Member[]>();
+  for (const member of members)
+    for (const topic of member.topics) {
+      const known = subscribers.get(topic);
+      if (known === undefined) subscribers.set(topic, [member]);
+      else if (known.at(-1) !== member) known.push(member);
+    }
+  return new Map([...subscribers].sort(([left], [right]) => compareText(left, right)));
+}

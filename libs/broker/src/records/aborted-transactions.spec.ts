@@ -1,0 +1,66 @@
+import { AbortedTransactions } from './aborted-transactions.js';
+
+describe('aborted transactions', () => {
+  it('a producer is aborted from its first offset to its marker, and not after it', () => {
+    const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 10 }]);
+    expect(aborted.isAborted(1n, 9)).toBe(false);
+    expect(aborted.isAborted(1n, 10)).toBe(true);
+    expect(aborted.isAborted(1n, 15)).toBe(true);
+    aborted.end(1n, 16, 'abort');
+    expect(aborted.isAborted(1n, 17)).toBe(false);
+  });
+
+  it('a batch that reaches over the first offset counts as begun', () => {
+    const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 12 }]);
+    expect(aborted.isAborted(1n, 14)).toBe(true);
+  });
+
+  it('overlapping transactions end each by its own marker', () => {
+    const aborted = new AbortedTransactions([
+      { producerId: 1n, firstOffset: 0 },
+      { producerId: 2n, firstOffset: 1 },
+    ]);
+    expect(aborted.isAborted(1n, 0)).toBe(true);
+    expect(aborted.isAborted(2n, 1)).toBe(true);
+    aborted.end(1n, 2, 'abort');
+    expect(aborted.isAborted(2n, 3)).toBe(true);
+    expect(aborted.isAborted(1n, 4)).toBe(false);
+    aborted.end(2n, 5, 'abort');
+    expect(aborted.isAborted(2n, 6)).toBe(false);
+  });
+
+  it('an unsorted list gives the same, and is left as it was', () => {
+    const list = [
+      { producerId: 2n, firstOffset: 20 },
+      { producerId: 1n, firstOffset: 5 },
+    ];
+    const aborted = new AbortedTransactions(list);
+    expect(aborted.isAborted(1n, 5)).toBe(true);
+    expect(aborted.isAborted(2n, 5)).toBe(false);
+    expect(aborted.isAborted(2n, 20)).toBe(true);
+    expect(list[0]?.firstOffset).toBe(20);
+  });
+
+  it('two aborted transactions of one producer are two entries', () => {
+    const aborted = new AbortedTransactions([
+      { producerId: 1n, firstOffset: 0 },
+      { producerId: 1n, firstOffset: 10 },
+    ]);
+    aborted.end(1n, 3, 'abort');
+    expect(aborted.isAborted(1n, 5)).toBe(false);
+    expect(aborted.isAborted(1n, 11)).toBe(true);
+  });
+
+  it("a commit marker leaves other producers' aborts alone", () => {
+    const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 0 }]);
+    aborted.end(2n, 1, 'commit');
+    expect(aborted.isAborted(1n, 2)).toBe(true);
+    expect(aborted.isAborted(2n, 2)).toBe(false);
+  });
+
+  it('producers are told apart by all 64 bits', () => {
+    const aborted = new AbortedTransactions([{ producerId: 2n ** 53n, firstOffset: 0 }]);
+    expect(aborted.isAborted(2n ** 53n + 1n, 1)).toBe(false);
+    expect(aborted.isAborted(2n ** 53n, 1)).toBe(true);
+  });
+});

@@ -1,0 +1,47 @@
+/**
+ * The record batch codec, used by both drivers: bytes in, records out, and back. It knows no
+ * socket, no clock and no broker. Internal: not an entry point of the package.
+ *
+ * Writing (a sender's accumulator, the memory broker's own records):
+ *
+ *   const writer = new RecordBatchWriter(16_384);
+ *   if (writer.sizeInBytes + maxSizeOfRecord(record) > batchBytes) … start another
+ *   writer.append(record, timestamp);              // encodes at once, keeps no reference
+ *   const batch = writer.finish({ codec: gzip, producerId, producerEpoch, baseSequence });
+ *
+ * Appending to a log (a broker): `new BatchHeader(batch)` tells what came, `readBatchHeader` also
+ * verifies it; `placeBatch` writes base offset, leader epoch and log-append time in place;
+ * `encodeControlBatch` makes the markers that end transactions.
+ *
+ * Reading (a fetcher, and the memory broker's consumers):
+ *
+ *   const reader = new RecordBatchReader(bytes, { topic, partition, fetchOffset, chunks, headerNames });
+ *   while (!reader.done) handle(reader.next(50), reader.position);
+ *
+ * `next` throws PoisonBatchError or MalformedResponseError, after it has handed out the good
+ * records before the trouble. The records own their memory: neither a held record nor a reader
+ * that is `done` keeps the response.
+ */
+export { AbortedTransactions } from './aborted-transactions.js';
+export type { AbortedTransaction, ControlType } from './aborted-transactions.js';
+export { BatchHeader } from './batch-header.js';
+export { readBatchHeader } from './batch-validation.js';
+export { CODEC, CodecRegistry, gzip, standardCodecs } from './codecs.js';
+export type { RecordCodec } from './codecs.js';
+export { encodeControlBatch } from './control-batch.js';
+export type { ControlBatchOptions } from './control-batch.js';
+export { crc32c } from './crc32c.js';
+export { batchesIn, placeBatch, sealBatch, stampProducer } from './encoded-batch.js';
+export type { BatchPlacement, ProducerStamp } from './encoded-batch.js';
+export { endOfBatches } from './end-of-batches.js';
+export { HeaderNames } from './header-names.js';
+export { LogRecord, valueTextOf } from './log-record.js';
+export { MalformedBytesError } from './malformed-bytes-error.js';
+export { murmur2, partitionForKey } from './murmur2.js';
+export { RecordBatchReader } from './record-batch-reader.js';
+export type { RecordBatchReaderOptions } from './record-batch-reader.js';
+export { RecordBatchWriter } from './record-batch-writer.js';
+export type { BatchOptions } from './record-batch-writer.js';
+export { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
+export { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from './record-size.js';
+export type { RecordContent } from './record-size.js';

@@ -1,0 +1,57 @@
+import type { BrokerRecord } from '../port/record.js';
+import { valueTextOf } from './log-record.js';
+import { RecordBatchReader } from './record-batch-reader.js';
+import { RecordBatchWriter } from './record-batch-writer.js';
+import type { RecordContent } from './record-size.js';
+
+function read(content: RecordContent): BrokerRecord {
+  const writer = new RecordBatchWriter();
+  writer.append({ key: 'secret of a neighbour', value: 'secret of a neighbour' }, 1);
+  writer.append(content, 5);
+  const reader = new RecordBatchReader(writer.finish(), {
+    topic: 'orders',
+    partition: 2,
+    fetchOffset: 1,
+  });
+  const [record] = reader.next(1);
+  if (record === undefined) throw new Error('the record did not come back');
+  return record;
+}
+
+describe('a record from the log', () => {
+  it('tells null from empty, in key, value and headers', () => {
+    const headers = [
+      { key: '', value: null },
+      { key: 'a', value: '' },
+      { key: 'a', value: 'x' },
+    ];
+    const record = read({ key: '', value: null, headers });
+    expect(record.key).toEqual(Buffer.alloc(0));
+    expect(record.value).toBeNull();
+    expect(record.headers).toEqual([
+      { key: '', value: null },
+      { key: 'a', value: Buffer.alloc(0) },
+      { key: 'a', value: Buffer.from('x') },
+    ]);
+    expect(read({ value: '' }).key).toBeNull();
+    expect(read({ value: '' }).value).toEqual(Buffer.alloc(0));
+  });
+
+  it('gives the text of its value, the short way and the long one', () => {
+    expect(valueTextOf(read({ value: 'größe €' }))).toBe('größe €');
+    expect(valueTextOf(read({ value: null }))).toBeNull();
+    const foreign = { ...read({ value: null }), key: null, headers: [] };
+    expect(valueTextOf({ ...foreign, value: Buffer.from('é') })).toBe('é');
+    expect(valueTextOf({ ...foreign, value: null })).toBeNull();
+  });
+
+  it('written to a log as JSON it shows where it stands, and no bytes: not even of its neighbours', () => {
+    expect(JSON.parse(JSON.stringify(read({ key: 'k', value: 'v' })))).toEqual({
+      topic: 'orders',
+      partition: 2,
+      offset: 1,
+      timestamp: 5,
+      leaderEpoch: -1,
+    });
+  });
+});
