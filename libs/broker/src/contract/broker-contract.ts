@@ -1,0 +1,59 @@
+import { adminGroupsContract } from './cases/admin-groups.contract.js';
+import { adminTopicsContract } from './cases/admin-topics.contract.js';
+import { committingContract } from './cases/committing.contract.js';
+import { handoverContract } from './cases/handover.contract.js';
+import { isolationContract } from './cases/isolation.contract.js';
+import { lifetimeContract } from './cases/lifetime.contract.js';
+import { partitioningContract } from './cases/partitioning.contract.js';
+import { pausingContract } from './cases/pausing.contract.js';
+import { pollingContract } from './cases/polling.contract.js';
+import { readRangeContract } from './cases/read-range.contract.js';
+import { recordBytesContract } from './cases/record-bytes.contract.js';
+import { seekingContract } from './cases/seeking.contract.js';
+import { sendFailuresContract } from './cases/send-failures.contract.js';
+import { sendingContract } from './cases/sending.contract.js';
+import { sharingContract } from './cases/sharing.contract.js';
+import { startPolicyContract } from './cases/start-policy.contract.js';
+import { statusContract } from './cases/status.contract.js';
+import { takeoverContract } from './cases/takeover.contract.js';
+import { transactionsContract } from './cases/transactions.contract.js';
+import { validationContract } from './cases/validation.contract.js';
+import type { ContractFixture } from './fixture.js';
+import type { TestFramework } from './framework.js';
+import { ContractSuite } from './suite.js';
+
+const chapters: Readonly<Record<string, (suite: ContractSuite) => void>> = {
+  polling: pollingContract,
+  'a record on its way': recordBytesContract,
+  'where reading starts': startPolicyContract,
+  pausing: pausingContract,
+  seeking: seekingContract,
+  committing: committingContract,
+  'sharing in a group': sharingContract,
+  'handing over in a group': handoverContract,
+  'taking over from the dead': takeoverContract,
+  'the status of a session': statusContract,
+  sending: sendingContract,
+  'choosing a partition': partitioningContract,
+  'sending that fails': sendFailuresContract,
+  'reading what is committed': isolationContract,
+  'writing in transactions': transactionsContract,
+  'administering topics': adminTopicsContract,
+  'administering groups': adminGroupsContract,
+  'reading a range without a group': readRangeContract,
+  'options that make no sense': validationContract,
+  'beginning and ending': lifetimeContract,
+};
+
+/**
+ * What every driver of the port promises, as tests of the framework given. A driver that passes
+ * can stand in for any other; where the port's text and this suite differ, one of them is wrong.
+ */
+export function brokerContract(framework: TestFramework, fixture: ContractFixture): void {
+  framework.describe(`broker contract: ${fixture.name}`, () => {
+    const suite = new ContractSuite(framework, fixture);
+    framework.afterAll(() => suite.settle());
+    for (const [name, chapter] of Object.entries(chapters))
+      suite.chapter(name, () => chapter(suite));
+  });
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { ClosedError } from '../../port/errors.js';
+import type { BrokerRecord } from '../../port/record.js';
+import { numbered } from '../numbered.js';
+import { valueOf } from '../member.js';
+import type { ContractSuite } from '../suite.js';
+
+export function pollingContract({ promise }: ContractSuite): void {
+  promise('gives never more than asked, and never nothing', async (world) => {
+    const topic = await world.topic();
+    await world.write(topic, numbered(10));
+    const member = await world.join({ topics: [topic] });
+    const values: (string | null)[] = [];
+    while (values.length < 10) {
+      const records = await world.within(member.session.poll(3), 'records');
+      assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
+      values.push(...records.map(valueOf));
+    }
+    assert.deepEqual(values, numbered(10));
+  });
+
+  promise('gives each partition in the order of its offsets, and together', async (world) => {
+    const topic = await world.topic(3);
+    for (const partition of [0, 1, 2]) await world.write(topic, numbered(20), partition);
+    const member = await world.join({ topics: [topic] });
+    const offsets = new Map<number, number[]>();
+    for (let count = 0; count < 60;) {
+      const records = await world.within(member.session.poll(15), 'records');
+      assertTogether(records);
+      for (const { partition, offset } of records)
+        offsets.set(partition, [...(offsets.get(partition) ?? []), offset]);
+      count += records.length;
+    }
+    for (const partition of [0, 1, 2])
+      assert.deepEqual(offsets.get(partition), [...Array(20).keys()]);
+  });
+
+  promise('gives the records of all its topics', async (world) => {
+    const [first, second] = [await world.topic(), await world.topic(2)];
+    await world.write(first, ['a']);
+    await world.write(second, ['b'], 1);
+    const member = await world.join({ topics: [first, second] });
+    const records = await member.read(2);
+    const seen = records.map(({ topic, partition, value }) => [topic, partition, String(value)]);
+    assert.deepEqual(
+      seen.sort((one, other) => String(one[2]).localeCompare(String(other[2]))),
+      [
+        [first, 0, 'a'],
+        [second, 1, 'b'],
+      ],
+    );
+  });
+
+  promise('waits for records that are not there yet', async (world) => {
+    const topic = await world.topic();
+    const member = await world.join({ topics: [topic] });
+    const poll = member.session.poll(10);
+    await world.staysPending(poll, 'A poll of an empty topic');
+    await world.write(topic, ['late']);
+    assert.deepEqual((await world.within(poll, 'the late record')).map(valueOf), ['late']);
+  });
+
+  promise("rejects with the signal's reason, and the session goes on", async (world) => {
+    const topic = await world.topic();
+    const member = await world.join({ topics: [topic] });
+    const reason = new Error('enough');
+    const abort = new AbortController();
+    const poll = world.failureOf(member.session.poll(10, abort.signal));
+    abort.abort(reason);
+    assert.equal(await world.within(poll, 'the aborted poll'), reason);
+    await world.write(topic, numbered(3));
+    assert.deepEqual(await member.readValues(3), numbered(3));
+  });
+
+  promise('takes nothing when its signal was aborted before', async (world) => {
+    const topic = await world.topic();
+    await world.write(topic, numbered(2));
+    const member = await world.join({ topics: [topic] });
+    await member.read(1);
+    const reason = new Error('already');
+    const poll = world.failureOf(member.session.poll(10, AbortSignal.abort(reason)));
+    assert.equal(await world.within(poll, 'the aborted poll'), reason);
+    assert.deepEqual(await member.readValues(1), ['1']);
+  });
+
+  promise('loses no record to polls that are aborted while records arrive', async (world) => {
+    const topic = await world.topic();
+    const member = await world.join({ topics: [topic] });
+    const values: (string | null)[] = [];
+    for (const value of numbered(10)) {
+      const abort = new AbortController();
+      const poll = member.session.poll(10, abort.signal).catch(() => []);
+      await world.write(topic, [value]);
+      abort.abort();
+      values.push(...(await world.within(poll, 'the aborted poll')).map(valueOf));
+    }
+    values.push(...(await member.readValues(10 - values.length)));
+    assert.deepEqual(values, numbered(10));
+  });
+
+  promise('refuses a second call while one waits, and the first goes on', async (world) => {
+    const topic = await world.topic();
+    const member = await world.join({ topics: [topic] });
+    const first = member.session.poll(10);
+    await world.rejects(member.session.poll(10), Error, 'the second poll to be refused');
+    await world.write(topic, ['for the first']);
+    assert.deepEqual((await world.within(first, 'the first poll')).map(valueOf), ['for the first']);
+  });
+
+  promise('rejects a pending and any later call with ClosedError once closed', async (world) => {
+    const member = await world.join({ topics: [await world.topic()] });
+    const pending = world.rejects(member.session.poll(10), ClosedError, 'the pending poll to end');
+    await member.close();
+    await pending;
+    await world.rejects(member.session.poll(10), ClosedError);
+  });
+
+  promise('tells the position of the next record', async (world) => {
+    const topic = await world.topic();
+    await world.write(topic, numbered(5));
+    const member = await world.join({ topics: [topic] });
+    assert.equal(member.session.position({ topic, partition: 0 }), 0);
+    await member.read(3);
+    assert.equal(member.session.position({ topic, partition: 0 }), 3);
+    assert.equal(member.session.position({ topic, partition: 1 }), undefined);
+    assert.equal(member.session.position({ topic: 'foreign', partition: 0 }), undefined);
+  });
+}
+
+/** No partition may appear again after another one did. */
+function assertTogether(records: readonly BrokerRecord[]): void {
+  const order = records.map(({ partition }) => partition);
+  const runs = order.filter((partition, index) => partition !== order[index - 1]);
+  assert.equal(runs.length, new Set(runs).size, `partitions came mixed: ${order.join(' ')}`);
+}

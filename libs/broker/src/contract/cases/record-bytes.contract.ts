@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import type { BrokerRecord, OutgoingRecord } from '../../port/record.js';
+import { numbered } from '../numbered.js';
+import { valueOf } from '../member.js';
+import type { ContractSuite } from '../suite.js';
+import type { World } from '../world.js';
+
+const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+const payloads: Readonly<Record<string, Omit<OutgoingRecord, 'topic'>>> = {
+  'a null key': { key: null, value: 'value' },
+  'an empty key, which is not null': { key: '', value: 'value' },
+  'a tombstone': { key: 'key', value: null },
+  'an empty value, which is not null': { key: 'key', value: '' },
+  'null for both': { key: null, value: null },
+  'every byte': { key: everyByte, value: everyByte },
+  'text beyond ASCII': { key: 'Zürich', value: '日本語 🚆 é' },
+};
+
+const headers: Readonly<Record<string, OutgoingRecord['headers']>> = {
+  'no headers': [],
+  'one key several times, in order': [
+    { key: 'a', value: '1' },
+    { key: 'b', value: '2' },
+    { key: 'a', value: '3' },
+  ],
+  'null and empty header values': [
+    { key: 'null', value: null },
+    { key: 'empty', value: '' },
+  ],
+  'binary header values and unusual keys': [
+    { key: 'bytes', value: everyByte },
+    { key: '', value: 'empty key' },
+    { key: 'ключ 🚆', value: 'é' },
+  ],
+};
+
+export function recordBytesContract({ promise, needing }: ContractSuite): void {
+  for (const [what, payload] of Object.entries(payloads))
+    promise(`carries ${what}`, async (world) => {
+      const record = await roundTrip(world, payload);
+      assert.deepEqual(record.key, bytes(payload.key));
+      assert.deepEqual(record.value, bytes(payload.value));
+    });
+
+  for (const [what, given] of Object.entries(headers))
+    promise(`carries ${what}`, async (world) => {
+      const record = await roundTrip(world, { value: 'value', headers: given });
+      const expected = (given ?? []).map(({ key, value }) => ({ key, value: bytes(value) }));
+      assert.deepEqual(
+        record.headers.map(({ key, value }) => ({ key, value })),
+        expected,
+      );
+    });
+
+  promise("keeps the record's own timestamp", async (world) => {
+    const timestamp = world.runtime.now() - 86_400_000;
+    assert.equal((await roundTrip(world, { value: 'old', timestamp })).timestamp, timestamp);
+  });
+
+  promise("gives a record without timestamp the sender's clock", async (world) => {
+    const before = world.runtime.now();
+    const { timestamp } = await roundTrip(world, { value: 'new' });
+    assert.ok(timestamp >= before && timestamp <= world.runtime.now(), `got ${timestamp}`);
+  });
+
+  promise("gives the broker's time where the topic says LogAppendTime", async (world) => {
+    const topic = await world.topic(1, { 'message.timestamp.type': 'LogAppendTime' });
+    const longAgo = world.runtime.now() - 86_400_000;
+    const [written] = await world.send([{ topic, value: 'x', timestamp: longAgo, partition: 0 }]);
+    const [record] = await (await world.join({ topics: [topic] })).read(1);
+    assert.ok(record && record.timestamp > longAgo + 3_600_000, `got ${record?.timestamp}`);
+    assert.equal(written?.timestamp, record.timestamp);
+  });
+
+  promise('keeps timestamps that do not rise', async (world) => {
+    const topic = await world.topic();
+    const now = world.runtime.now();
+    const timestamps = [now, now - 60_000, now - 1, now - 3_600_000];
+    await world.send(
+      timestamps.map((timestamp) => ({ topic, partition: 0, value: 'v', timestamp })),
+    );
+    const records = await (await world.join({ topics: [topic] })).read(4);
+    assert.deepEqual(
+      records.map(({ timestamp }) => timestamp),
+      timestamps,
+    );
+  });
+
+  promise('tells the leader epoch of each record', async (world) => {
+    const { leaderEpoch } = await roundTrip(world, { value: 'value' });
+    assert.ok(Number.isInteger(leaderEpoch) && leaderEpoch >= 0, `got ${leaderEpoch}`);
+  });
+
+  promise('shares no bytes between records: writing into one changes no other', async (world) => {
+    const topic = await world.topic();
+    await world.write(topic, numbered(3));
+    const member = await world.join({ topics: [topic] });
+    const [first, ...others] = await member.read(3);
+    first?.value?.fill(0xff);
+    assert.deepEqual(others.map(valueOf), ['1', '2']);
+    member.session.seek({ topic, partition: 0 }, 0);
+    assert.deepEqual(await member.readValues(3), numbered(3));
+  });
+
+  promise('gives a record that is larger than every limit of a fetch', async (world) => {
+    const topic = await world.topic();
+    const large = 'x'.repeat(300_000);
+    await world.write(topic, [large, 'after']);
+    const fetch = { maxBytes: 10_000, maxPartitionBytes: 1_000 };
+    const member = await world.join({ topics: [topic], fetch });
+    assert.deepEqual(await member.readValues(2), [large, 'after']);
+  });
+
+  needing('gzip')('reads what was written with gzip', async (world) => {
+    const topic = await world.topic();
+    const producer = world.producer({ compression: 'gzip' });
+    const values = numbered(100).map((value) => value.repeat(50));
+    await world.within(
+      producer.send(values.map((value) => ({ topic, partition: 0, value }))),
+      'the compressed batch to be written',
+    );
+    const member = await world.join({ topics: [topic] });
+    assert.deepEqual(await member.readValues(100), values);
+  });
+}
+
+async function roundTrip(
+  world: World,
+  payload: Omit<OutgoingRecord, 'topic'>,
+): Promise<BrokerRecord> {
+  const topic = await world.topic();
+  await world.send([{ ...payload, topic, partition: 0 }]);
+  const [record] = await (await world.join({ topics: [topic] })).read(1);
+  assert.ok(record);
+  assert.deepEqual([record.topic, record.partition, record.offset], [topic, 0, 0]);
+  return record;
+}
+
+function bytes(value: Buffer | string | null | undefined): Buffer | null {
+  return typeof value === 'string' ? Buffer.from(value) : (value ?? null);
+}

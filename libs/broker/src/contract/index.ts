@@ -1,0 +1,11 @@
+export { brokerContract } from './broker-contract.js';
+export type {
+  ContractAbilities,
+  ContractAbility,
+  ContractBroker,
+  ContractFixture,
+  ContractTimes,
+  ContractTransaction,
+  Undo,
+} from './fixture.js';
+export type { TestFramework, TestRegistration } from './framework.js';

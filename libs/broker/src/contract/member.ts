@@ -1,0 +1,182 @@
+import type {
+  AssignedPartition,
+  AssignmentListener,
+  ConsumerOptions,
+  ConsumerSession,
+  SessionStatus,
+} from '../port/consumer.js';
+import type { BrokerDriver } from '../port/driver.js';
+import { ClosedError, type PartitionError } from '../port/errors.js';
+import type { BrokerRecord, TopicPartition } from '../port/record.js';
+import { nameOf } from './partition-name.js';
+import type { World } from './world.js';
+
+export interface MemberOptions extends Omit<ConsumerOptions, 'groupId'> {
+  /** Default: a group of its own. */
+  readonly groupId?: string;
+  /** Default: the world's first. */
+  readonly driver?: BrokerDriver;
+  /** What it does when it is told of partitions, besides writing it down. */
+  readonly on?: Partial<AssignmentListener>;
+}
+
+export type MemberEvent =
+  | { readonly kind: 'assigned'; readonly partitions: readonly AssignedPartition[] }
+  | { readonly kind: 'revoked'; readonly partitions: readonly TopicPartition[] }
+  | { readonly kind: 'lost'; readonly partitions: readonly TopicPartition[] }
+  | { readonly kind: 'stopped'; readonly error: PartitionError };
+
+/** A session under test that remembers everything it was told. */
+export class Member {
+  readonly events: MemberEvent[] = [];
+  readonly statuses: SessionStatus[] = [];
+  readonly handled: BrokerRecord[] = [];
+  readonly #next = new Map<string, number>();
+  readonly #readingEnds = new AbortController();
+  #reading: Promise<void> | undefined;
+
+  constructor(
+    private readonly world: World,
+    readonly session: ConsumerSession,
+    private readonly on: Partial<AssignmentListener>,
+  ) {
+    session.onStatus((status) => this.statuses.push(status));
+  }
+
+  start(signal?: AbortSignal): Promise<void> {
+    const what = 'the session to join its group';
+    return this.world.within(this.begin(signal), what, () => this.describe());
+  }
+
+  /** Starts without a deadline, for cases in which starting has to wait. */
+  begin(signal?: AbortSignal): Promise<void> {
+    return this.session.start(this.#listener(), signal);
+  }
+
+  close(): Promise<void> {
+    return this.world.within(this.session.close(), 'the session to close');
+  }
+
+  /** Polls until it has so many records, never asking for more. */
+  async read(count: number, atMost = count): Promise<BrokerRecord[]> {
+    const records: BrokerRecord[] = [];
+    while (records.length < count) {
+      const asked = Math.min(atMost, count - records.length);
+      const what = `record ${records.length + 1} of ${count}`;
+      const state = (): string =>
+        `${this.describe()}; read so far: ${records.map(placeOf).join(' ')}`;
+      records.push(...(await this.world.within(this.session.poll(asked), what, state)));
+    }
+    return records;
+  }
+
+  async readValues(count: number): Promise<(string | null)[]> {
+    return (await this.read(count)).map(valueOf);
+  }
+
+  /** Polls and remembers until it is closed or told to stop. */
+  keepReading(): void {
+    this.#reading = this.#readOn(this.#readingEnds.signal);
+    this.#reading.catch(() => undefined);
+  }
+
+  async stopReading(): Promise<void> {
+    this.#readingEnds.abort(new Error('The member stopped reading.'));
+    await this.world.within(this.#reading ?? Promise.resolve(), 'the reading loop to end');
+  }
+
+  /** Commits what it has read of these partitions. */
+  async commitHandled(partitions: readonly TopicPartition[]): Promise<void> {
+    await this.world.turn();
+    const offsets = partitions.flatMap(({ topic, partition }) => {
+      const offset = this.#next.get(nameOf({ topic, partition }));
+      return offset === undefined ? [] : [{ topic, partition, offset }];
+    });
+    await this.session.commit(offsets);
+  }
+
+  /** The names of the partitions that it owns, in order. */
+  owned(): string[] {
+    return this.session.assignment().map(nameOf).sort();
+  }
+
+  isStable(): boolean {
+    return this.session.status.state === 'stable';
+  }
+
+  /** For the message of a wait in vain. */
+  describe(): string {
+    const { status, memberId, generation } = this.session;
+    const why = 'error' in status ? ` (${status.error.message})` : '';
+    return `${memberId}: ${status.state}${why}, generation ${generation}, owns ${this.owned().join(' ') || 'nothing'}`;
+  }
+
+  told(kind: 'assigned' | 'revoked' | 'lost'): string[] {
+    return this.events.flatMap((event) =>
+      event.kind === kind ? event.partitions.map(nameOf) : [],
+    );
+  }
+
+  assigned(): AssignedPartition[] {
+    return this.events.flatMap((event) => (event.kind === 'assigned' ? event.partitions : []));
+  }
+
+  /** The errors of all statuses so far, with the errors behind them. */
+  reported(): Error[] {
+    return this.statuses.flatMap((status) => ('error' in status ? chain(status.error) : []));
+  }
+
+  async stopped(): Promise<PartitionError> {
+    const find = (): MemberEvent | undefined => this.events.find(({ kind }) => kind === 'stopped');
+    await this.world.eventually('a partition is reported as stopped', () => find() !== undefined);
+    const event = find();
+    if (event?.kind !== 'stopped') throw new Error('No partition was reported as stopped.');
+    return event.error;
+  }
+
+  async #readOn(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        for (const record of await this.session.poll(50, signal)) {
+          this.handled.push(record);
+          this.#next.set(nameOf(record), record.offset + 1);
+        }
+      }
+    } catch (error) {
+      if (error !== signal.reason && !(error instanceof ClosedError)) throw error;
+    }
+  }
+
+  #listener(): AssignmentListener {
+    return {
+      onAssigned: async (partitions) => {
+        this.events.push({ kind: 'assigned', partitions });
+        await this.on.onAssigned?.(partitions);
+      },
+      onRevoked: async (partitions) => {
+        this.events.push({ kind: 'revoked', partitions });
+        await this.on.onRevoked?.(partitions);
+      },
+      onLost: async (partitions) => {
+        this.events.push({ kind: 'lost', partitions });
+        await this.on.onLost?.(partitions);
+      },
+      onStopped: async (error) => {
+        this.events.push({ kind: 'stopped', error });
+        await this.on.onStopped?.(error);
+      },
+    };
+  }
+}
+
+export function valueOf(record: BrokerRecord): string | null {
+  return record.value === null ? null : record.value.toString('utf8');
+}
+
+function placeOf({ partition, offset }: BrokerRecord): string {
+  return `${partition}:${offset}`;
+}
+
+function chain(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...chain(error.cause)] : [];
+}

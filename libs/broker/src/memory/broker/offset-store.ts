@@ -1,0 +1,64 @@
+import type { CommittedOffset, OffsetCommit } from '../../port/consumer.js';
+import type { TopicPartition } from '../../port/record.js';
+
+export type StoredOffset = TopicPartition & CommittedOffset;
+
+/** What one group has committed, and what open transactions would commit. */
+export class OffsetStore {
+  readonly #committed = new Map<string, StoredOffset>();
+  readonly #pending = new Map<number, Map<string, StoredOffset>>();
+
+  get isEmpty(): boolean {
+    return this.#committed.size === 0 && this.#pending.size === 0;
+  }
+
+  commit(offset: OffsetCommit): void {
+    this.#committed.set(keyOf(offset), stored(offset));
+  }
+
+  find(partition: TopicPartition): StoredOffset | undefined {
+    return this.#committed.get(keyOf(partition));
+  }
+
+  all(): readonly StoredOffset[] {
+    return [...this.#committed.values()];
+  }
+
+  delete(partition: TopicPartition): void {
+    this.#committed.delete(keyOf(partition));
+  }
+
+  deleteTopic(topic: string): void {
+    for (const offset of this.all()) if (offset.topic === topic) this.delete(offset);
+  }
+
+  clear(): void {
+    this.#committed.clear();
+  }
+
+  prepare(producerId: number, offset: OffsetCommit): void {
+    const pending = this.#pending.get(producerId) ?? new Map<string, StoredOffset>();
+    this.#pending.set(producerId, pending.set(keyOf(offset), stored(offset)));
+  }
+
+  endTransaction(producerId: number, outcome: 'commit' | 'abort'): void {
+    const pending = this.#pending.get(producerId);
+    this.#pending.delete(producerId);
+    if (outcome === 'abort' || !pending) return;
+    for (const offset of pending.values()) this.commit(offset);
+  }
+
+  isPending(partition: TopicPartition): boolean {
+    const key = keyOf(partition);
+    return [...this.#pending.values()].some((pending) => pending.has(key));
+  }
+}
+
+/** A broker keeps no null: who commits without metadata reads back an empty text. */
+function stored({ topic, partition, offset, metadata, leaderEpoch }: OffsetCommit): StoredOffset {
+  return { topic, partition, offset, metadata: metadata ?? '', leaderEpoch: leaderEpoch ?? -1 };
+}
+
+function keyOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`;
+}

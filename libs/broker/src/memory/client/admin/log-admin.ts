@@ -1,0 +1,82 @@
+import type { OffsetAtTime, Watermarks } from '../../../port/admin.js';
+import { UnknownPartitionError } from '../../../port/errors.js';
+import type { Cluster } from '../../broker/cluster.js';
+import type { Partition } from '../../broker/partition.js';
+import { Refusal } from '../../broker/refusal.js';
+import { firstAtOrAfter } from '../../broker/timestamp-lookup.js';
+import type { AdminCalls } from './admin-calls.js';
+
+export interface DeleteBefore {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export class LogAdmin {
+  constructor(private readonly calls: AdminCalls) {}
+
+  watermarks(topic: string): Promise<readonly Watermarks[]> {
+    return this.#each(topic, ({ index, log }) => ({
+      partition: index,
+      low: log.low,
+      high: log.high,
+    }));
+  }
+
+  offsetsAt(topic: string, timestamp: number): Promise<readonly OffsetAtTime[]> {
+    return this.#each(topic, ({ index, log }) => {
+      const found = firstAtOrAfter(log, timestamp);
+      return {
+        partition: index,
+        offset: found?.offset ?? null,
+        timestamp: found?.timestamp ?? null,
+      };
+    });
+  }
+
+  /** All are looked at before any is touched. */
+  deleteRecords(
+    topic: string,
+    before: readonly DeleteBefore[],
+  ): Promise<readonly { readonly partition: number; readonly low: number }[]> {
+    const partitions = before.map(({ partition }) => ({ topic, partition }));
+    return this.calls.run(
+      { operation: 'delete-records', partitions },
+      (cluster) => {
+        const found = before.map((each) => ({ ...each, source: leading(cluster, topic, each) }));
+        for (const { source, offset } of found) checkRange(source, offset);
+        return found.map(({ source, partition, offset }) => {
+          source.log.deleteBefore(offset === -1 ? source.log.high : offset);
+          source.announce();
+          return { partition, low: source.log.low };
+        });
+      },
+      { topic },
+    );
+  }
+
+  #each<T>(topic: string, look: (partition: Partition) => T): Promise<readonly T[]> {
+    const partitions = [{ topic, partition: -1 }];
+    return this.calls.run(
+      { operation: 'list-offsets', partitions },
+      ({ topics }) =>
+        topics
+          .get(topic)
+          .partitions.map(({ index }) => look(topics.leading({ topic, partition: index }))),
+      { topic },
+    );
+  }
+}
+
+function leading({ topics }: Cluster, topic: string, { partition }: DeleteBefore): Partition {
+  if (!topics.get(topic).partitions[partition])
+    throw new UnknownPartitionError({ topic, partition });
+  return topics.leading({ topic, partition });
+}
+
+function checkRange({ log, topic, index }: Partition, offset: number): void {
+  if (offset === -1 || (Number.isSafeInteger(offset) && offset >= 0 && offset <= log.high)) return;
+  throw new Refusal(
+    'OFFSET_OUT_OF_RANGE',
+    `records of ${topic}-${index} can be deleted before an offset up to ${log.high}, not before ${offset}`,
+  );
+}

@@ -1,0 +1,154 @@
+import type { OffsetCommit } from '../../../port/consumer.js';
+import {
+  type CommitError,
+  CommitRefusedError,
+  FencedError,
+  OffsetMetadataTooLargeError,
+} from '../../../port/errors.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { Backoff, type Runtime } from '../../../runtime/index.js';
+import type { RefusedPartition } from '../../broker/coordinator.js';
+import { isRefusal, type Refusal } from '../../broker/refusal.js';
+import { listOf } from '../partition-name.js';
+import { isRetriable, toBrokerError } from '../refusal-errors.js';
+import type { GroupClient } from './group-client.js';
+import type { OwnedPartition } from './owned-partition.js';
+import type { SessionParts } from './session-parts.js';
+import type { Tenure } from './tenure.js';
+
+interface OwnedCommit {
+  readonly offset: OffsetCommit;
+  readonly owned: OwnedPartition | undefined;
+}
+
+interface Failure {
+  readonly partition: TopicPartition;
+  readonly cause: Refusal | Error | 'fenced';
+}
+
+/** Commits one after the other, so that an older one can never land on a newer one. */
+export class Committer {
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly group: GroupClient,
+    private readonly parts: SessionParts,
+    private readonly tenure: () => Tenure | undefined,
+    private readonly runtime: Runtime,
+    private readonly patienceMs: number,
+  ) {}
+
+  /** Who owns what is decided now, not when the turn comes: a later assignment is another life. */
+  commit(offsets: readonly OffsetCommit[], signal: AbortSignal): Promise<void> {
+    const invalid = offsets.filter(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
+    if (invalid.length > 0) return Promise.reject(noOffsets(invalid));
+    const { ownership } = this.parts;
+    const commits = offsets.map((offset) => ({ offset, owned: ownership.get(offset) }));
+    const turn = this.#last.then(() => this.#settle(commits, signal));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Resolves when no commit is under way. */
+  idle(): Promise<unknown> {
+    return this.#last;
+  }
+
+  async #settle(commits: readonly OwnedCommit[], signal: AbortSignal): Promise<void> {
+    const deadline = this.runtime.monotonic() + this.patienceMs;
+    const backoff = new Backoff(this.runtime, { initialMs: 20, maxMs: 500 });
+    const failures: Failure[] = [];
+    let left = commits;
+    for (;;) {
+      const ours = left.filter(({ owned }) => this.#isOurs(owned));
+      failures.push(...left.filter((each) => !ours.includes(each)).map(fenced));
+      const round = ours.length > 0 ? await this.#attempt(ours, signal) : [];
+      const isLate = this.runtime.monotonic() >= deadline || signal.aborted;
+      const again = isLate ? [] : round.filter(({ cause }) => isWorthRepeating(cause));
+      failures.push(...round.filter((each) => !again.includes(each)));
+      if (again.length === 0) break;
+      left = ours.filter(({ offset }) => again.some((each) => isSame(each.partition, offset)));
+      await this.parts.rest(backoff.next(), signal);
+    }
+    if (failures.length > 0) throw commitError(failures);
+  }
+
+  async #attempt(
+    commits: readonly OwnedCommit[],
+    signal: AbortSignal,
+  ): Promise<readonly Failure[]> {
+    const tenure = this.tenure();
+    const offsets = commits.map(({ offset }) => offset);
+    if (!tenure) return commits.map(fenced);
+    try {
+      const refused = await this.group.commit(tenure.identity, offsets, signal);
+      return refused.map(({ partition, refusal }: RefusedPartition) => ({
+        partition,
+        cause: refusal,
+      }));
+    } catch (error) {
+      if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION')) {
+        tenure.fencedBy(error);
+        return commits.map(fenced);
+      }
+      return offsets.map((partition) => ({ partition, cause: toBrokerError(error) }));
+    }
+  }
+
+  #isOurs(owned: OwnedPartition | undefined): boolean {
+    return owned !== undefined && this.parts.ownership.get(owned) === owned;
+  }
+}
+
+const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({
+  partition: { topic, partition },
+  cause: 'fenced',
+});
+
+function isSame(one: TopicPartition, other: TopicPartition): boolean {
+  return one.topic === other.topic && one.partition === other.partition;
+}
+
+function isWorthRepeating(cause: Failure['cause']): boolean {
+  // A topic that is gone would hold up a whole rebalance.
+  return (
+    cause !== 'fenced' && isRetriable(cause) && !isRefusal(cause, 'UNKNOWN_TOPIC_OR_PARTITION')
+  );
+}
+
+function commitError(failures: readonly Failure[]): CommitError {
+  const partitions = failures.map(({ partition: { topic, partition } }) => ({ topic, partition }));
+  const causes = failures.map(({ cause }) => cause);
+  const list = listOf(partitions);
+  if (causes.every((cause) => cause === 'fenced'))
+    return new FencedError(
+      partitions,
+      `The commit of ${list} was not stored: this member does not own ${partitions.length === 1 ? 'it' : 'them'} any more. Whoever does decides the offset; drop the work.`,
+    );
+  const [first] = causes.filter((cause) => cause !== 'fenced');
+  if (causes.every((cause) => isRefusal(cause, 'OFFSET_METADATA_TOO_LARGE')))
+    return new OffsetMetadataTooLargeError(
+      partitions,
+      `The commit of ${list} was not stored: ${(first as Refusal).message}. Commit with shorter metadata.`,
+      { cause: first, brokerCode: (first as Refusal).brokerCode },
+    );
+  return new CommitRefusedError(
+    partitions,
+    `The commit of ${list} was not stored: ${first instanceof Error ? first.message : 'see the cause'}`,
+    causes.every(isWorthRepeating),
+    { cause: causes.length === 1 ? first : new AggregateError(causes.map(causeError)) },
+  );
+}
+
+function causeError(cause: Failure['cause']): Error {
+  return cause === 'fenced' ? new Error('The partition is not ours any more.') : cause;
+}
+
+function noOffsets(offsets: readonly OffsetCommit[]): CommitRefusedError {
+  const partitions = offsets.map(({ topic, partition }) => ({ topic, partition }));
+  return new CommitRefusedError(
+    partitions,
+    `Nothing was committed: ${offsets.map(({ offset }) => String(offset)).join(', ')} is no offset. Commit the next offset to read, a whole number from 0 on.`,
+    false,
+  );
+}

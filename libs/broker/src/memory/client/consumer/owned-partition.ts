@@ -1,0 +1,73 @@
+import type { PartitionError } from '../../../port/errors.js';
+import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
+import type { RecordBatchReader } from '../../../records/index.js';
+
+/** One partition while it is ours. Assigned again, it is another object: nothing of the old life reaches it. */
+export class OwnedPartition implements TopicPartition {
+  readonly topic: string;
+  readonly partition: number;
+  stopped: PartitionError | undefined;
+  /** Not asked for while something about it is being found out. */
+  isHeld = false;
+  /** Leader epoch of the last record that was handed out. */
+  lastEpoch: number;
+  #position: number;
+  #reader: RecordBatchReader | undefined;
+
+  constructor(
+    { topic, partition }: TopicPartition,
+    public topicId: string,
+    position: number,
+    lastEpoch: number,
+  ) {
+    this.topic = topic;
+    this.partition = partition;
+    this.#position = position;
+    this.lastEpoch = lastEpoch;
+  }
+
+  get position(): number {
+    return this.#reader?.position ?? this.#position;
+  }
+
+  get hasRecords(): boolean {
+    return this.#reader !== undefined && this.stopped === undefined;
+  }
+
+  get wantsRecords(): boolean {
+    return this.#reader === undefined && this.stopped === undefined && !this.isHeld;
+  }
+
+  moveTo(offset: number): void {
+    this.#reader = undefined;
+    this.#position = offset;
+    this.lastEpoch = -1;
+    this.stopped = undefined;
+  }
+
+  buffer(reader: RecordBatchReader): void {
+    this.#reader = reader;
+  }
+
+  stop(error: PartitionError): void {
+    this.#position = this.position;
+    this.#reader = undefined;
+    this.stopped = error;
+  }
+
+  /** Drops what was fetched; it is fetched again from where it stands. */
+  forgetFetched(): void {
+    this.#position = this.position;
+    this.#reader = undefined;
+  }
+
+  /** Throws what makes the next record unreadable. */
+  take(max: number): readonly BrokerRecord[] {
+    const reader = this.#reader;
+    if (!reader) return [];
+    const records = reader.next(max);
+    this.lastEpoch = reader.leaderEpoch;
+    if (reader.done) this.forgetFetched();
+    return records;
+  }
+}

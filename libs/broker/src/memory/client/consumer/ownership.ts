@@ -1,0 +1,71 @@
+import type { TopicPartition } from '../../../port/record.js';
+import { nameOf } from '../partition-name.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+/** What is ours now, in the order in which it is served, and the pauses, which outlive an assignment. */
+export class Ownership {
+  #owned = new Map<string, OwnedPartition>();
+  readonly #pauses = new Set<string>();
+  /** Between the end of `onAssigned` and the beginning of `onRevoked`. */
+  isServing = false;
+
+  take(partitions: readonly OwnedPartition[]): void {
+    this.#owned = new Map(partitions.map((each) => [nameOf(each), each]));
+  }
+
+  /** Nothing is ours any more. */
+  release(): readonly TopicPartition[] {
+    const released = this.list();
+    this.#owned.clear();
+    this.isServing = false;
+    return released;
+  }
+
+  get(partition: TopicPartition): OwnedPartition | undefined {
+    return this.#owned.get(nameOf(partition));
+  }
+
+  all(): readonly OwnedPartition[] {
+    return [...this.#owned.values()];
+  }
+
+  list(): readonly TopicPartition[] {
+    return this.all().map(({ topic, partition }) => ({ topic, partition }));
+  }
+
+  pause(partitions: readonly TopicPartition[]): void {
+    for (const each of partitions) this.#pauses.add(nameOf(each));
+  }
+
+  resume(partitions: readonly TopicPartition[]): void {
+    for (const each of partitions) this.#pauses.delete(nameOf(each));
+  }
+
+  isPaused(partition: TopicPartition): boolean {
+    return this.#pauses.has(nameOf(partition));
+  }
+
+  paused(): readonly TopicPartition[] {
+    return this.list().filter((each) => this.isPaused(each));
+  }
+
+  /** The partitions whose records are wanted and not at hand. */
+  wanted(): readonly OwnedPartition[] {
+    if (!this.isServing) return [];
+    return this.all().filter((each) => each.wantsRecords && !this.isPaused(each));
+  }
+
+  /** The partitions that have records to hand out. */
+  ready(): readonly OwnedPartition[] {
+    if (!this.isServing) return [];
+    return this.all().filter((each) => each.hasRecords && !this.isPaused(each));
+  }
+
+  /** Whoever was served goes to the end of the line. */
+  moveToEnd(partition: OwnedPartition): void {
+    const name = nameOf(partition);
+    if (this.#owned.get(name) !== partition) return;
+    this.#owned.delete(name);
+    this.#owned.set(name, partition);
+  }
+}

@@ -1,0 +1,80 @@
+import { InvalidOptionError, PartitionError } from '../../../port/errors.js';
+import type { BrokerRecord } from '../../../port/record.js';
+import { abortable } from '../../../runtime/index.js';
+import type { Network } from '../../broker/network.js';
+import { toBrokerError } from '../refusal-errors.js';
+import type { OwnedPartition } from './owned-partition.js';
+import type { SessionParts } from './session-parts.js';
+
+/** Hands out what was fetched, to one caller at a time; who was served goes to the end of the line. */
+export class RecordHandout {
+  #isPolling = false;
+  #ended: Error | undefined;
+
+  constructor(
+    private readonly parts: SessionParts,
+    private readonly network: Network,
+    /** A partition has nothing left at hand. */
+    private readonly onDrained: () => void,
+  ) {}
+
+  async poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
+    if (!Number.isSafeInteger(maxRecords) || maxRecords < 1)
+      throw new InvalidOptionError(
+        `poll needs a whole number of records from 1 on, not ${maxRecords}.`,
+      );
+    if (this.#isPolling)
+      throw new InvalidOptionError(
+        'Another poll of this session still waits: one call at a time, or records would lose their order.',
+      );
+    this.#isPolling = true;
+    try {
+      return await this.#next(maxRecords, signal);
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  /** Every poll from now on rejects with the first of these. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.parts.bell.ring();
+  }
+
+  async #next(max: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
+    for (;;) {
+      await this.network.turn();
+      signal?.throwIfAborted();
+      if (this.#ended) throw this.#ended;
+      const rung = this.parts.bell.next;
+      const records = this.#take(max);
+      if (records.length > 0) return records;
+      await abortable(rung, signal);
+    }
+  }
+
+  #take(max: number): readonly BrokerRecord[] {
+    let taken: readonly BrokerRecord[] = [];
+    for (const owned of this.parts.ownership.ready()) {
+      if (taken.length >= max) break;
+      const records = this.#takeFrom(owned, max - taken.length);
+      if (records.length > 0) taken = taken.length === 0 ? records : [...taken, ...records];
+      this.parts.ownership.moveToEnd(owned);
+      if (owned.wantsRecords) this.onDrained();
+    }
+    return taken;
+  }
+
+  #takeFrom(owned: OwnedPartition, max: number): readonly BrokerRecord[] {
+    try {
+      return owned.take(max);
+    } catch (error) {
+      if (error instanceof PartitionError) this.parts.stop(owned, error);
+      else {
+        this.parts.status.trouble('fetching', toBrokerError(error));
+        owned.forgetFetched();
+      }
+      return [];
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { PartitionError } from '../../../port/errors.js';
+import type { Bell } from '../bell.js';
+import type { OwnedPartition } from './owned-partition.js';
+import type { Ownership } from './ownership.js';
+import type { StatusBoard } from './status-board.js';
+
+/** What the rooms of one session share. */
+export interface SessionParts {
+  readonly ownership: Ownership;
+  readonly status: StatusBoard;
+  /** Rings when records arrived, or when what is wanted has changed. */
+  readonly bell: Bell;
+  /** The partition cannot go on: it waits for a seek, and the listener is told. */
+  stop(partition: OwnedPartition, error: PartitionError): void;
+  /** The position is not in the log: the policy decides. */
+  outOfRange(partition: OwnedPartition): void;
+  /** The topic is not what it was: deleted, or another one of the same name. */
+  topicChanged(partition: OwnedPartition): void;
+  /** Nothing can mend this: the session ends. */
+  fail(error: Error): void;
+  /** Waits; ends early, without throwing, when the session does. */
+  rest(milliseconds: number, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,112 @@
+import type { CommittedOffset, PositionReset } from '../../../port/consumer.js';
+import { NoOffsetError, OffsetOutOfRangeError, type PartitionError } from '../../../port/errors.js';
+import type { TopicPartition } from '../../../port/record.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
+import { Refusal } from '../../broker/refusal.js';
+import type { Link } from '../link.js';
+import { nameOf } from '../partition-name.js';
+import type { GroupClient } from './group-client.js';
+
+/** Where reading begins, and what is to be told about it. */
+export interface Start {
+  readonly position: number;
+  readonly reset?: PositionReset;
+  readonly stopped?: PartitionError;
+}
+
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+  /** Where 'latest' begins: the last stable offset, for who reads only what is committed. */
+  readonly latest: number;
+}
+
+/** Decides where reading starts: at the group's offset or, where there is none in the log, by the policy. */
+export class StartPositions {
+  constructor(
+    private readonly link: Link,
+    private readonly group: GroupClient,
+    private readonly options: ResolvedConsumerOptions,
+  ) {}
+
+  async committed(
+    partitions: readonly TopicPartition[],
+    signal: AbortSignal,
+  ): Promise<readonly (CommittedOffset | null)[]> {
+    const answers = await this.group.committed(partitions, signal);
+    return answers.map((answer) => {
+      if (answer.kind === 'none') return null;
+      // A transaction may move it: to start at the old one would read its records twice.
+      if (answer.kind === 'unstable')
+        throw new Refusal(
+          'UNSTABLE_OFFSET_COMMIT',
+          `a transaction is about to commit an offset of ${nameOf(answer.partition)}`,
+        );
+      const { offset, metadata, leaderEpoch } = answer.offset;
+      return { offset, metadata, leaderEpoch };
+    });
+  }
+
+  async of(
+    partition: TopicPartition,
+    committed: CommittedOffset | null,
+    signal: AbortSignal,
+  ): Promise<Start> {
+    if (committed) return { position: committed.offset };
+    const { offsetReset } = this.options;
+    if (offsetReset === 'none') return { position: -1, stopped: noOffset(partition) };
+    return this.#reset(partition, null, await this.#bounds(partition, signal));
+  }
+
+  /** The broker has no such offset: never a silent jump. */
+  async outOfRange(partition: TopicPartition, from: number, signal: AbortSignal): Promise<Start> {
+    const bounds = await this.#bounds(partition, signal);
+    if (this.options.offsetReset === 'none')
+      return { position: from, stopped: outOfRange(partition, from, bounds) };
+    return this.#reset(partition, from, bounds);
+  }
+
+  #reset(partition: TopicPartition, from: number | null, { low, latest }: Bounds): Start {
+    const policy = this.options.offsetReset === 'latest' ? 'latest' : 'earliest';
+    const to = policy === 'latest' ? latest : low;
+    const reset = { topic: partition.topic, partition: partition.partition, from, to, policy };
+    return { position: to, reset: reset as PositionReset };
+  }
+
+  #bounds(partition: TopicPartition, signal: AbortSignal): Promise<Bounds> {
+    const { topics } = this.link.cluster;
+    return this.link.call(
+      { operation: 'list-offsets', partitions: [partition] },
+      () => {
+        const { low, high, lastStable } = topics.leading(partition).log;
+        const latest = this.options.isolation === 'read_committed' ? lastStable : high;
+        return { low, high, latest };
+      },
+      { signal },
+    );
+  }
+}
+
+function noOffset({ topic, partition }: TopicPartition): NoOffsetError {
+  return new NoOffsetError(
+    topic,
+    partition,
+    -1,
+    `The group has no committed offset for ${nameOf({ topic, partition })}, and offsetReset is 'none'. Commit one for the group, seek, or choose 'earliest' or 'latest'.`,
+  );
+}
+
+function outOfRange(
+  { topic, partition }: TopicPartition,
+  offset: number,
+  { low, high }: Bounds,
+): OffsetOutOfRangeError {
+  return new OffsetOutOfRangeError(
+    topic,
+    partition,
+    offset,
+    low,
+    high,
+    `Offset ${offset} is not in the log of ${nameOf({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to where reading shall go on, or choose 'earliest' or 'latest'.`,
+  );
+}

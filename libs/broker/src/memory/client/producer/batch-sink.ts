@@ -1,0 +1,73 @@
+import type { TopicPartition } from '../../../port/record.js';
+import type { Appended } from '../../broker/partition.js';
+import type { ProducerIdentity } from '../../broker/transactions.js';
+import type { Link, LinkCall } from '../link.js';
+
+/** Where batches go, and as whose. */
+export interface BatchSink {
+  readonly transactional: boolean;
+  /** Of whoever writes one partition's sequence from 0 on. */
+  identify(call: LinkCall): Promise<ProducerIdentity>;
+  append(
+    identity: ProducerIdentity,
+    to: TopicPartition,
+    batch: Buffer,
+    call: LinkCall,
+  ): Promise<Appended>;
+}
+
+/** Each partition's sequence has a producer id of its own, so that a gap in one concerns no other. */
+export class IdempotentSink implements BatchSink {
+  readonly transactional = false;
+
+  constructor(private readonly link: Link) {}
+
+  identify(call: LinkCall): Promise<ProducerIdentity> {
+    const { transactions } = this.link.cluster;
+    return this.link.call({ operation: 'init-producer' }, () => transactions.newProducer(), call);
+  }
+
+  append(
+    _identity: ProducerIdentity,
+    to: TopicPartition,
+    batch: Buffer,
+    call: LinkCall,
+  ): Promise<Appended> {
+    const { topics, network } = this.link.cluster;
+    network.charge(batch.length);
+    return this.link.call(
+      { operation: 'produce', partitions: [to] },
+      () => topics.leading(to).append(batch),
+      call,
+    );
+  }
+}
+
+export class TransactionSink implements BatchSink {
+  readonly transactional = true;
+
+  constructor(
+    private readonly link: Link,
+    private readonly transactionalId: string,
+    private readonly identity: ProducerIdentity,
+  ) {}
+
+  identify(): Promise<ProducerIdentity> {
+    return Promise.resolve(this.identity);
+  }
+
+  append(
+    identity: ProducerIdentity,
+    to: TopicPartition,
+    batch: Buffer,
+    call: LinkCall,
+  ): Promise<Appended> {
+    const { transactions, network } = this.link.cluster;
+    network.charge(batch.length);
+    return this.link.call(
+      { operation: 'produce', partitions: [to] },
+      () => transactions.append(this.transactionalId, identity, to, batch),
+      call,
+    );
+  }
+}

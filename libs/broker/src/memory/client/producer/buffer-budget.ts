@@ -1,0 +1,24 @@
+/** The bytes that may wait or be under way at once. */
+export class BufferBudget {
+  #used = 0;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(private readonly capacity: number) {}
+
+  tryTake(bytes: number): boolean {
+    if (this.#used + bytes > this.capacity) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls back whenever room has become free. Returns what ends that. */
+  onFreed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,273 @@
+import {
+  BufferFullError,
+  ClosedError,
+  FencedError,
+  InvalidOptionError,
+  RecordTooLargeError,
+  RefusedError,
+  RequestTimeoutError,
+  SendError,
+} from '../../../port/errors.js';
+import type { ProducerOptions, ProducerSession } from '../../../port/producer.js';
+import type { OutgoingRecord } from '../../../port/record.js';
+import { clusterUnderTest, watched } from '../../broker/cluster-under-test.spec-support.js';
+import { memory } from '../../memory-driver.js';
+
+const to = { topic: 't', partition: 0 };
+
+function setUp(options: ProducerOptions = {}, partitions = 1) {
+  const { runtime, broker, cluster } = clusterUnderTest();
+  cluster.topics.create({ name: 't', partitions });
+  const driver = memory({ broker, clientId: 'me' });
+  const producer = driver.producer({ lingerMs: 0, ...options });
+  const send = (...values: string[]) =>
+    sending(
+      producer,
+      values.map((value) => ({ ...to, value })),
+    );
+  const log = () => cluster.topics.leading(to).log;
+  return { runtime, faults: broker.faults, cluster, driver, producer, send, log };
+}
+
+function sending(producer: ProducerSession, records: readonly OutgoingRecord[]) {
+  return watched(producer.send(records));
+}
+
+const statesOf = (error: unknown) =>
+  error instanceof SendError ? error.outcomes.map(({ state }) => state) : error;
+const causeOf = (error: unknown) => (error as SendError).cause;
+
+describe('Sending', () => {
+  it('gathers records for the linger time, and not a moment longer', async () => {
+    const { runtime, send, log } = setUp({ lingerMs: 5 });
+    const [one, other] = [send('a'), send('b')];
+    await runtime.advance(4);
+    expect(log().high).toBe(0);
+    await runtime.advance(1);
+    expect([one.ended, other.ended]).toEqual([true, true]);
+    expect(log().batchesFrom(0)).toHaveLength(1);
+  });
+
+  it('does not wait for company once a batch is full', async () => {
+    const { runtime, send, log } = setUp({ lingerMs: 1_000, batchBytes: 300 });
+    send('x'.repeat(150));
+    send('y'.repeat(150));
+    send('z'.repeat(150));
+    await runtime.settle();
+    expect(log().high).toBe(2);
+  });
+
+  it('encodes when it is called: what changes afterwards is not sent', async () => {
+    const { runtime, producer, log, send } = setUp({ lingerMs: 50 });
+    send('first');
+    await runtime.advance(50);
+    const value = Buffer.from('before');
+    const sent = sending(producer, [{ ...to, value }]);
+    value.write('after!');
+    await runtime.advance(50);
+    expect(sent.result?.[0]?.offset).toBe(1);
+    expect(log().batchesFrom(1)[0]?.bytes.includes('before')).toBe(true);
+  });
+
+  it('writes once, though the answer to the write was lost', async () => {
+    const { runtime, faults, send, log } = setUp({ requestTimeoutMs: 1_000 });
+    const fault = faults.loseAnswers({ operation: 'produce' }, { times: 2 });
+    const sent = send('a');
+    await runtime.advance(10_000);
+    expect(sent.result?.[0]).toMatchObject({ offset: 0 });
+    expect([fault.hits, log().high]).toEqual([2, 1]);
+  });
+
+  it('tells "unknown" when the deadline passes without an answer, and goes on cleanly', async () => {
+    const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
+    const fault = faults.failAfter({ operation: 'produce' }, new RequestTimeoutError('lost'));
+    const sent = send('a');
+    await runtime.advance(3_000);
+    expect(statesOf(sent.error)).toEqual(['unknown']);
+    fault.lift();
+    const next = send('b');
+    await runtime.advance(100);
+    expect([next.result?.[0]?.offset, log().high]).toEqual([1, 2]);
+  });
+
+  it('tells "not-written" when the broker refused until the deadline', async () => {
+    const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
+    faults.refuse({ operation: 'produce', topic: 't' }, 'NOT_ENOUGH_REPLICAS');
+    const sent = send('a');
+    await runtime.advance(1_900);
+    expect(sent.ended).toBe(false);
+    await runtime.advance(200);
+    expect(statesOf(sent.error)).toEqual(['not-written']);
+    expect(causeOf(sent.error)).toBeInstanceOf(RequestTimeoutError);
+    expect(log().high).toBe(0);
+  });
+
+  it('tells "unknown" for refusals that can follow a write', async () => {
+    const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
+    faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND');
+    const sent = send('a');
+    await runtime.advance(2_000);
+    expect(statesOf(sent.error)).toEqual(['unknown']);
+  });
+
+  it('tells "not-written" when nothing could leave: no connection was made', async () => {
+    const { runtime, faults, send } = setUp({ deliveryTimeoutMs: 1_000 });
+    send('first');
+    await runtime.settle();
+    faults.unplug({ clientId: 'me' });
+    const sent = send('a');
+    await runtime.advance(2_000);
+    expect(statesOf(sent.error)).toEqual(['not-written']);
+  });
+
+  it('keeps the order behind a batch that is repeated', async () => {
+    const { runtime, faults, send } = setUp();
+    faults.refuse({ operation: 'produce' }, 'NOT_LEADER_OR_FOLLOWER', { times: 3 });
+    const sends = ['a', 'b', 'c'].map((value) => send(value));
+    await runtime.advance(5_000);
+    expect(sends.map(({ result }) => result?.[0]?.offset)).toEqual([0, 1, 2]);
+  });
+
+  it('waits for room, and says when there was none in time', async () => {
+    const { runtime, faults, producer } = setUp({ bufferBytes: 3_000, batchBytes: 1_000 });
+    const fault = faults.delayRequests({ operation: 'produce' }, 60_000);
+    const records = Array.from({ length: 8 }, () => ({ ...to, value: 'x'.repeat(700) }));
+    const patient = sending(producer, records);
+    const hasty = watched(
+      producer.send([records[0] ?? to] as OutgoingRecord[], { timeoutMs: 500 }),
+    );
+    await runtime.advance(500);
+    expect(statesOf(hasty.error)).toEqual(['not-written']);
+    expect(causeOf(hasty.error)).toBeInstanceOf(BufferFullError);
+    fault.lift();
+    await runtime.advance(100_000);
+    expect(patient.result).toHaveLength(8);
+  });
+
+  it('finds a record too large for the sender before anything leaves', async () => {
+    const { runtime, send, log } = setUp({ maxRequestBytes: 1_000, batchBytes: 500 });
+    const sent = send('small', 'x'.repeat(2_000));
+    await runtime.advance(100);
+    expect(statesOf(sent.error)).toEqual(['written', 'not-written']);
+    expect(causeOf(sent.error)).toBeInstanceOf(RecordTooLargeError);
+    expect(log().high).toBe(1);
+  });
+
+  it.each([
+    [{ value: 5 }, /its value must be/],
+    [{ value: undefined }, /its value must be/],
+    [{ value: 'v', key: {} }, /its key must be/],
+    [{ value: 'v', partition: -1 }, /its partition must be/],
+    [{ value: 'v', timestamp: 1.5 }, /its timestamp must be/],
+    [{ value: 'v', headers: { a: 'b' } }, /its headers must be a list/],
+    [{ value: 'v', headers: [{ key: 'a' }] }, /each header needs/],
+    [{ value: 'v', topic: 'no/slash' }, /no legal topic name/],
+  ])('refuses %j, and sends none of its companions', async (broken, message) => {
+    const { runtime, producer, log } = setUp();
+    const record = { topic: 't', ...broken } as unknown as OutgoingRecord;
+    const sent = sending(producer, [{ ...to, value: 'good' }, record]);
+    await runtime.advance(100);
+    expect(sent.error).toBeInstanceOf(InvalidOptionError);
+    expect(String(sent.error)).toMatch(message);
+    expect(log().high).toBe(0);
+  });
+
+  it('keeps keyless records together, then moves to another partition', async () => {
+    const { runtime, producer, cluster } = setUp({ batchBytes: 1_000 }, 3);
+    for (let index = 0; index < 60; index++) {
+      sending(producer, [{ topic: 't', value: 'x'.repeat(80) }]);
+      await runtime.settle();
+    }
+    const counts = (cluster.topics.find('t')?.partitions ?? []).map(({ log }) => log.high);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(60);
+    expect(counts.filter((count) => count > 0).length).toBeGreaterThan(1);
+  });
+
+  it('is over when the producer is closed: what waits is sent, what cannot leave is told', async () => {
+    const { runtime, faults, producer, send } = setUp({ requestTimeoutMs: 3_000 });
+    faults.loseRequests({ operation: 'produce' });
+    const sent = send('a');
+    const closed = watched(producer.close());
+    await runtime.advance(3_100);
+    expect(closed.ended).toBe(true);
+    expect(statesOf(sent.error)).toEqual(['unknown']);
+    await expect(producer.send([{ ...to, value: 'c' }])).rejects.toBeInstanceOf(ClosedError);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('A transaction', () => {
+  const nobody = { groupId: 'g', memberId: '', generation: -1 };
+
+  it('shows its records to readers of committed ones only when it is committed', async () => {
+    const { runtime, producer, log } = setUp();
+    const transaction = await producer.transaction();
+    const sent = watched(transaction.send([{ ...to, value: 'a' }]));
+    await runtime.settle();
+    expect([sent.result?.[0]?.offset, log().lastStable]).toEqual([0, 0]);
+    await transaction.commit();
+    expect(log().lastStable).toBe(2);
+    await expect(transaction.commit()).rejects.toBeInstanceOf(RefusedError);
+  });
+
+  it('is one at a time, and the next begins after it', async () => {
+    const { producer, log } = setUp();
+    const first = await producer.transaction();
+    await expect(producer.transaction()).rejects.toBeInstanceOf(RefusedError);
+    await first.send([{ ...to, value: 'a' }]);
+    await first.abort();
+    const second = await producer.transaction();
+    await second.send([{ ...to, value: 'b' }]);
+    await second.commit();
+    expect(log().abortedBetween(0, 10)).toEqual([expect.objectContaining({ firstOffset: 0 })]);
+    expect(log().lastStable).toBe(4);
+  });
+
+  it('cannot be committed after a part of it failed', async () => {
+    const { runtime, faults, producer } = setUp({ deliveryTimeoutMs: 500 });
+    faults.refuse({ operation: 'produce' }, 'INVALID_TIMESTAMP', { times: 1 });
+    const transaction = await producer.transaction();
+    const sent = watched(transaction.send([{ ...to, value: 'a' }]));
+    await runtime.advance(1_000);
+    expect(statesOf(sent.error)).toEqual(['not-written']);
+    await expect(transaction.commit()).rejects.toThrow(/Abort it/);
+    await transaction.abort();
+  });
+
+  it('refuses offsets of a generation that is over', async () => {
+    const { producer } = setUp();
+    const transaction = await producer.transaction();
+    const zombie = { groupId: 'g', memberId: 'zombie', generation: 4 };
+    const offsets = [{ ...to, offset: 1 }];
+    await expect(transaction.sendOffsets({ ...zombie, offsets })).rejects.toBeInstanceOf(
+      FencedError,
+    );
+    await transaction.abort();
+  });
+
+  it('is committed once, though the answer to the commit was lost', async () => {
+    const { runtime, faults, producer, log } = setUp();
+    const transaction = await producer.transaction();
+    await transaction.send([{ ...to, value: 'a' }]);
+    await transaction.sendOffsets({ ...nobody, offsets: [{ ...to, offset: 1 }] });
+    faults.failAfter({ operation: 'end-transaction' }, new RequestTimeoutError('lost'), {
+      times: 1,
+    });
+    const committed = watched(transaction.commit());
+    await runtime.advance(1_000);
+    expect([committed.ended, committed.error, log().high]).toEqual([true, undefined, 2]);
+  });
+
+  it('that the broker timed out cannot be committed, and is aborted without an error', async () => {
+    const { runtime, producer, log } = setUp();
+    const transaction = await producer.transaction();
+    await transaction.send([{ ...to, value: 'a' }]);
+    await runtime.advance(60_000);
+    await transaction.abort();
+    expect(log().abortedBetween(0, 1)).toHaveLength(1);
+    const late = await producer.transaction();
+    await late.send([{ ...to, value: 'b' }]);
+    await runtime.advance(60_000);
+    await expect(late.commit()).rejects.toMatchObject({ brokerCode: 90 });
+  });
+});

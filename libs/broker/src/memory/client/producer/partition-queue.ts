@@ -1,0 +1,216 @@
+import { ClosedError, RequestTimeoutError } from '../../../port/errors.js';
+import type { ResolvedProducerOptions } from '../../../port/validate-options.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { Backoff, type Runtime, sleep, type Timer } from '../../../runtime/index.js';
+import { ConnectionRefused } from '../../broker/network.js';
+import { isRefusal, Refusal, type RefusalName } from '../../broker/refusal.js';
+import type { ProducerIdentity } from '../../broker/transactions.js';
+import { isRetriable, toBrokerError } from '../refusal-errors.js';
+import type { BatchSink } from './batch-sink.js';
+import type { BufferBudget } from './buffer-budget.js';
+import { type Entry, PendingBatch } from './pending-batch.js';
+import type { SendCall } from './send-call.js';
+
+export interface QueueParts {
+  readonly sink: BatchSink;
+  readonly budget: BufferBudget;
+  readonly runtime: Runtime;
+  readonly options: ResolvedProducerOptions;
+  /** Aborts when the producer is closed by force. */
+  readonly signal: AbortSignal;
+  /** What is known of the topic is not true any more. */
+  onTopicMissing(): void;
+}
+
+const SEQUENCES = 2 ** 31;
+
+/** Refusals after which nothing of the batch can be in the log. */
+const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
+  'LEADER_NOT_AVAILABLE',
+  'NOT_ENOUGH_REPLICAS',
+  'MESSAGE_TOO_LARGE',
+  'CORRUPT_MESSAGE',
+  'INVALID_TIMESTAMP',
+  'INVALID_TOPIC',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'INVALID_PRODUCER_EPOCH',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_ID_MAPPING',
+]);
+
+/** The batches of one partition: one under way at a time, so that their order is that of sending. */
+export class PartitionQueue {
+  #batches: PendingBatch[] = [];
+  #linger: Timer | undefined;
+  #identity: ProducerIdentity | undefined;
+  #sequence = 0;
+  #isDraining = false;
+
+  constructor(
+    private readonly to: TopicPartition,
+    private readonly parts: QueueParts,
+  ) {}
+
+  add(entry: Entry): void {
+    const owner = entry.call.isAlone ? entry.call : undefined;
+    const last = this.#batches.at(-1);
+    const isFull = last && last.bytes + entry.bytes > this.parts.options.batchBytes;
+    if (isFull) this.#allReady();
+    if (last && !last.isReady && last.call === owner) return last.add(entry);
+    const batch = new PendingBatch(owner);
+    this.#batches.push(batch);
+    batch.add(entry);
+  }
+
+  /** Sends what is ready, now or after the linger time. */
+  kick(): void {
+    if (this.parts.options.lingerMs === 0) return this.flush();
+    this.#drain();
+    if (this.#batches.length > 0)
+      this.#linger ??= this.parts.runtime.setTimer(() => this.flush(), this.parts.options.lingerMs);
+  }
+
+  flush(): void {
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#allReady();
+    this.#drain();
+  }
+
+  /** What of this call has not left yet stays here. */
+  giveUp(call: SendCall, error: Error): void {
+    const given = this.#batches.filter((batch) => batch.call === call);
+    this.#batches = this.#batches.filter((batch) => batch.call !== call);
+    for (const batch of given) this.#fail(batch, 'not-written', error);
+  }
+
+  #allReady(): void {
+    for (const batch of this.#batches) batch.isReady = true;
+  }
+
+  #drain(): void {
+    if (this.#isDraining || !this.#batches[0]?.isReady) return;
+    this.#isDraining = true;
+    void this.#deliverReady().finally(() => {
+      this.#isDraining = false;
+      this.#drain();
+    });
+  }
+
+  async #deliverReady(): Promise<void> {
+    while (this.#batches[0]?.isReady) {
+      const batch = this.#batches.shift();
+      if (batch) await this.#deliver(batch);
+    }
+  }
+
+  async #deliver(batch: PendingBatch): Promise<void> {
+    const { runtime, options, signal } = this.parts;
+    const backoff = new Backoff(runtime, { initialMs: 20, maxMs: 1_000 });
+    let encoded: Buffer | undefined;
+    let isUncertain = false;
+    for (;;) {
+      const left = batch.deadline - runtime.monotonic();
+      if (left <= 0 && !encoded) return this.#fail(batch, 'not-written', neverLeft());
+      const timeoutMs = Math.max(1, Math.min(options.requestTimeoutMs, left));
+      try {
+        const identity = (this.#identity ??= await this.parts.sink.identify({ timeoutMs, signal }));
+        encoded ??= this.#encode(batch, identity);
+        const appended = await this.parts.sink.append(identity, this.to, encoded, {
+          timeoutMs,
+          signal,
+        });
+        this.#sequence = (this.#sequence + batch.entries.length) % SEQUENCES;
+        batch.succeed(this.to, appended);
+        return this.#release(batch);
+      } catch (error) {
+        if (isRefusal(error, 'UNKNOWN_TOPIC_OR_PARTITION')) this.parts.onTopicMissing();
+        isUncertain ||= encoded !== undefined && mayBeWritten(error);
+        const next = this.#reaction(batch, error, isUncertain);
+        if (next === 'split') return this.#split(batch);
+        if (next === 'give-up' || runtime.monotonic() >= batch.deadline || signal.aborted)
+          return this.#giveUpOn(batch, error, isUncertain);
+        if (next === 'start-anew') encoded = undefined;
+        const pauseMs = Math.min(backoff.next(), batch.deadline - runtime.monotonic());
+        await sleep(runtime, pauseMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #reaction(
+    batch: PendingBatch,
+    error: unknown,
+    isUncertain: boolean,
+  ): 'repeat' | 'split' | 'start-anew' | 'give-up' {
+    if (isRefusal(error, 'MESSAGE_TOO_LARGE') && batch.entries.length > 1 && !isUncertain)
+      return 'split';
+    const isGap = isRefusal(
+      error,
+      'OUT_OF_ORDER_SEQUENCE_NUMBER',
+      'INVALID_PRODUCER_EPOCH',
+      'UNKNOWN_PRODUCER_ID',
+    );
+    if (isGap && !this.parts.sink.transactional) {
+      this.#startAnew();
+      return isUncertain ? 'give-up' : 'start-anew';
+    }
+    return isRetriable(error) ? 'repeat' : 'give-up';
+  }
+
+  #encode(batch: PendingBatch, identity: ProducerIdentity): Buffer {
+    const { options, sink } = this.parts;
+    return batch.encode(identity, this.#sequence, options.compression, sink.transactional);
+  }
+
+  #split(batch: PendingBatch): void {
+    this.#batches.unshift(...batch.split());
+  }
+
+  /** If it is in the log after all, the sequence has moved on there: only a new producer can go on. */
+  #giveUpOn(batch: PendingBatch, error: unknown, isUncertain: boolean): void {
+    if (isUncertain && !this.parts.sink.transactional) this.#startAnew();
+    const state = isUncertain ? 'unknown' : 'not-written';
+    this.#fail(batch, state, this.#explain(batch, error));
+  }
+
+  #explain(batch: PendingBatch, error: unknown): Error {
+    const shown = toBrokerError(error, this.to.topic);
+    if (this.parts.signal.aborted)
+      return new ClosedError('The producer was closed before the record was acknowledged.', {
+        cause: shown,
+      });
+    if (!shown.retriable || batch.deadline > this.parts.runtime.monotonic()) return shown;
+    return new RequestTimeoutError(
+      `The record was not acknowledged before its delivery time-out. The last attempt ended with: ${shown.message}`,
+      { cause: shown },
+    );
+  }
+
+  #startAnew(): void {
+    this.#identity = undefined;
+    this.#sequence = 0;
+  }
+
+  #fail(batch: PendingBatch, state: 'not-written' | 'unknown', error: Error): void {
+    batch.fail(state, error);
+    this.#release(batch);
+  }
+
+  #release(batch: PendingBatch): void {
+    this.parts.budget.give(batch.entries.reduce((sum, { bytes }) => sum + bytes, 0));
+  }
+}
+
+function neverLeft(): RequestTimeoutError {
+  return new RequestTimeoutError(
+    'The delivery time-out of the record was over before it could leave: others before it took too long.',
+  );
+}
+
+/** Whether the batch may stand in the log although no answer said so. */
+function mayBeWritten(error: unknown): boolean {
+  if (error instanceof ConnectionRefused) return false;
+  return !(error instanceof Refusal && NOT_WRITTEN.has(error.reason));
+}

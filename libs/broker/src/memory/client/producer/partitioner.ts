@@ -1,0 +1,42 @@
+import type { OutgoingRecord } from '../../../port/record.js';
+import { partitionForKey } from '../../../records/index.js';
+import type { Runtime } from '../../../runtime/index.js';
+
+interface Stay {
+  readonly partition: number;
+  bytes: number;
+}
+
+/** By the key as Java does; without one, so many bytes stay together before another partition is drawn. */
+export class Partitioner {
+  readonly #stays = new Map<string, Stay>();
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly bytesPerStay: number,
+  ) {}
+
+  choose(
+    { topic, key }: OutgoingRecord,
+    partitionCount: number,
+    led: readonly number[],
+    bytes: number,
+  ): number {
+    if (key !== null && key !== undefined)
+      return partitionForKey(typeof key === 'string' ? Buffer.from(key) : key, partitionCount);
+    const stay = this.#stays.get(topic);
+    if (stay && stay.bytes < this.bytesPerStay && led.includes(stay.partition)) {
+      stay.bytes += bytes;
+      return stay.partition;
+    }
+    const partition = this.#draw(led, partitionCount, stay?.partition);
+    this.#stays.set(topic, { partition, bytes });
+    return partition;
+  }
+
+  #draw(led: readonly number[], partitionCount: number, last: number | undefined): number {
+    const all = led.length > 0 ? led : Array.from({ length: partitionCount }, (_, index) => index);
+    const others = all.length > 1 ? all.filter((partition) => partition !== last) : all;
+    return others[Math.floor(this.runtime.random() * others.length)] ?? 0;
+  }
+}

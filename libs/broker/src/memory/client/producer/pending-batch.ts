@@ -1,0 +1,87 @@
+import type { OutgoingRecord, TopicPartition } from '../../../port/record.js';
+import { BATCH_OVERHEAD, gzip, RecordBatchWriter } from '../../../records/index.js';
+import type { Compression } from '../../../port/producer.js';
+import type { Appended } from '../../broker/partition.js';
+import type { ProducerIdentity } from '../../broker/transactions.js';
+import type { SendCall } from './send-call.js';
+
+/** A record on its way, and whose it is. */
+export interface Entry {
+  readonly call: SendCall;
+  readonly index: number;
+  readonly record: OutgoingRecord;
+  readonly timestamp: number;
+  /** What it takes of the buffer. */
+  readonly bytes: number;
+}
+
+/** Records of one partition that travel together. Encoded when they are added: later changes to them are too late. */
+export class PendingBatch {
+  readonly entries: Entry[] = [];
+  isReady = false;
+  #writer: RecordBatchWriter | undefined = new RecordBatchWriter();
+  #bytes = BATCH_OVERHEAD;
+
+  constructor(readonly call: SendCall | undefined) {}
+
+  get deadline(): number {
+    return this.entries[0]?.call.deadline ?? Infinity;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(entry: Entry): void {
+    this.#bytes += this.#writer?.append(entry.record, entry.timestamp) ?? 0;
+    this.entries.push(entry);
+  }
+
+  encode(
+    { producerId, epoch }: ProducerIdentity,
+    baseSequence: number,
+    compression: Compression,
+    transactional: boolean,
+  ): Buffer {
+    const writer = this.#writer ?? this.#again();
+    this.#writer = undefined;
+    return writer.finish({
+      producerId: BigInt(producerId),
+      producerEpoch: epoch,
+      baseSequence,
+      transactional,
+      codec: compression === 'gzip' ? gzip : undefined,
+    });
+  }
+
+  succeed(to: TopicPartition, { baseOffset, appendTime }: Appended): void {
+    this.entries.forEach(({ call, index, timestamp }, delta) =>
+      call.settle(index, {
+        state: 'written',
+        ...to,
+        offset: baseOffset + delta,
+        timestamp: appendTime >= 0 ? appendTime : timestamp,
+      }),
+    );
+  }
+
+  fail(state: 'not-written' | 'unknown', error: Error): void {
+    for (const { call, index } of this.entries) call.fail(index, state, error);
+  }
+
+  /** Each record on its own: the broker found them too large together. */
+  split(): readonly PendingBatch[] {
+    return this.entries.map((entry) => {
+      const single = new PendingBatch(this.call);
+      single.add(entry);
+      single.isReady = true;
+      return single;
+    });
+  }
+
+  #again(): RecordBatchWriter {
+    const writer = new RecordBatchWriter();
+    for (const { record, timestamp } of this.entries) writer.append(record, timestamp);
+    return writer;
+  }
+}

@@ -1,0 +1,71 @@
+import { BrokerError, SendError } from '../../../port/errors.js';
+import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../../port/record.js';
+import { Deferred } from '../../../runtime/index.js';
+
+/** One `send`: what became of each of its records, and its end when that is known of all. */
+export class SendCall {
+  /** Why nothing more of it may leave. */
+  givenUp: Error | undefined;
+  readonly #outcomes: RecordOutcome[];
+  readonly #done = new Deferred<readonly WrittenRecord[]>();
+  #open: number;
+
+  constructor(
+    readonly records: readonly OutgoingRecord[],
+    /** The sender's clock when it was called. */
+    readonly calledAt: number,
+    /** Of the monotonic clock. */
+    readonly deadline: number,
+    /** Its records share no batch with others: they may be given up on their own. */
+    readonly isAlone: boolean,
+  ) {
+    this.#outcomes = new Array<RecordOutcome>(records.length);
+    this.#open = records.length;
+  }
+
+  get done(): Promise<readonly WrittenRecord[]> {
+    return this.#done.promise;
+  }
+
+  fail(index: number, state: 'not-written' | 'unknown', error: Error): void {
+    this.settle(index, { state, topic: this.records[index]?.topic ?? '', error });
+  }
+
+  settle(index: number, outcome: RecordOutcome): void {
+    if (this.#outcomes[index]) return;
+    this.#outcomes[index] = outcome;
+    this.#open -= 1;
+    if (this.#open === 0) this.#end();
+  }
+
+  #end(): void {
+    const failed = this.#outcomes.filter((outcome) => outcome.state !== 'written');
+    if (failed.length === 0) this.#done.resolve(this.#outcomes.map(written));
+    else this.#done.reject(sendError(this.#outcomes, failed));
+  }
+}
+
+function written(outcome: RecordOutcome): WrittenRecord {
+  const { topic, partition, offset, timestamp } = outcome as WrittenRecord;
+  return { topic, partition, offset, timestamp };
+}
+
+type Failed = Exclude<RecordOutcome, { state: 'written' }>;
+
+function sendError(
+  outcomes: readonly RecordOutcome[],
+  failed: readonly RecordOutcome[],
+): SendError {
+  const errors = (failed as readonly Failed[]).map(({ error }) => error);
+  const unknown = failed.filter(({ state }) => state === 'unknown').length;
+  const fate =
+    unknown === 0
+      ? 'none of those was written'
+      : `${unknown} of those may have been written all the same`;
+  return new SendError(
+    outcomes,
+    `${failed.length} of ${outcomes.length} records were not acknowledged, ${fate}. First error: ${errors[0]?.message ?? 'none'}`,
+    errors.every((error) => error instanceof BrokerError && error.retriable),
+    { cause: errors[0] },
+  );
+}

@@ -1,0 +1,67 @@
+import {
+  AuthorizationError,
+  BrokerError,
+  InconsistentGroupProtocolError,
+  RecordTooLargeError,
+  RefusedError,
+  UnknownTopicError,
+} from '../../port/errors.js';
+import { Refusal, type RefusalName } from '../broker/refusal.js';
+
+const ADVICE: Partial<Readonly<Record<RefusalName, string>>> = {
+  INVALID_SESSION_TIMEOUT:
+    'Choose a sessionTimeoutMs within group.min.session.timeout.ms and group.max.session.timeout.ms of the broker.',
+  NON_EMPTY_GROUP: 'Stop the members of the group first.',
+  GROUP_ID_NOT_FOUND: 'Check the group id.',
+  GROUP_SUBSCRIBED_TO_TOPIC: 'Stop the members that read the topic first.',
+  INVALID_PARTITIONS: 'Ask for more partitions than the topic has.',
+  INVALID_REPLICATION_FACTOR: 'Ask for at most as many replicas as there are brokers.',
+  INVALID_CONFIG: 'Check the name and the value of the entry.',
+  INVALID_TOPIC: 'Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-".',
+  INVALID_TIMESTAMP: 'Correct the timestamp, or raise message.timestamp.after.max.ms of the topic.',
+  OFFSET_OUT_OF_RANGE: 'Ask for an offset within the low and the high watermark.',
+};
+
+/** The error of the port that stands for what happened; what is one already stays as it is. */
+export function toBrokerError(error: unknown, topic?: string): BrokerError {
+  if (error instanceof BrokerError) return error;
+  if (!(error instanceof Refusal))
+    return new RefusedError(`The request failed unexpectedly: ${String(error)}`, false, {
+      cause: error,
+    });
+  const options = { cause: error, brokerCode: error.brokerCode };
+  switch (error.reason) {
+    case 'UNKNOWN_TOPIC_OR_PARTITION':
+      if (topic !== undefined) return new UnknownTopicError(topic, undefined, options);
+      break;
+    case 'TOPIC_AUTHORIZATION_FAILED':
+    case 'GROUP_AUTHORIZATION_FAILED':
+    case 'CLUSTER_AUTHORIZATION_FAILED':
+      return new AuthorizationError(
+        `${error.message}. Grant the permission, or use other credentials.`,
+        options,
+      );
+    case 'INCONSISTENT_GROUP_PROTOCOL':
+      return new InconsistentGroupProtocolError(
+        `${error.message}. Give all members at least one assignor in common, or use another group id.`,
+        options,
+      );
+    case 'MESSAGE_TOO_LARGE':
+      return new RecordTooLargeError(
+        `${error.message}. Send a smaller record, or raise the limit.`,
+        options,
+      );
+    default:
+  }
+  const advice = ADVICE[error.reason];
+  return new RefusedError(
+    `The broker refused: ${error.message}.${advice ? ` ${advice}` : ''}`,
+    error.retriable,
+    options,
+  );
+}
+
+/** Whether doing the same again may help. What is no error of ours is not worth a repetition. */
+export function isRetriable(error: unknown): boolean {
+  return (error instanceof BrokerError || error instanceof Refusal) && error.retriable;
+}

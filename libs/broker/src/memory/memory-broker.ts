@@ -1,0 +1,75 @@
+import { InvalidOptionError } from '../port/errors.js';
+import { rejectUnknownKeys } from '../port/validate-options.js';
+import { realRuntime, type Runtime } from '../runtime/index.js';
+import { BrokerFaults } from './broker/broker-faults.js';
+import { Cluster, type ClusterOptions } from './broker/cluster.js';
+
+export interface MemoryBrokerOptions {
+  /** Default: the real clock. A VirtualRuntime makes every wait of broker and clients virtual. */
+  readonly runtime?: Runtime;
+  /** How many brokers the cluster shows. Default 1. */
+  readonly brokers?: number;
+  /** Of a topic that is created without a number. Default 1. */
+  readonly defaultPartitions?: number;
+  /** Default 1. */
+  readonly defaultReplicationFactor?: number;
+  /** How long a request and its answer are under way together. Default 0. */
+  readonly latencyMs?: number | (() => number);
+  /** `group.min.session.timeout.ms`. Default 500, that of the test servers; stock brokers have 6000. */
+  readonly minSessionTimeoutMs?: number;
+  /** `group.max.session.timeout.ms`. Default 30 minutes. */
+  readonly maxSessionTimeoutMs?: number;
+  /** `group.initial.rebalance.delay.ms`. Default 0, that of the test servers; stock brokers have 3000. */
+  readonly initialRebalanceDelayMs?: number;
+  /** `offset.metadata.max.bytes`, which counts UTF-16 units all the same. Default 4096. */
+  readonly offsetMetadataLimit?: number;
+  /** Counted from when a group became empty. Default 7 days. */
+  readonly offsetsRetentionMs?: number;
+  /** `transaction.max.timeout.ms`. Default 15 minutes. */
+  readonly maxTransactionTimeoutMs?: number;
+}
+
+const DEFAULTS = {
+  brokers: 1,
+  defaultPartitions: 1,
+  defaultReplicationFactor: 1,
+  latencyMs: 0,
+  minSessionTimeoutMs: 500,
+  maxSessionTimeoutMs: 30 * 60_000,
+  initialRebalanceDelayMs: 0,
+  offsetMetadataLimit: 4096,
+  offsetsRetentionMs: 7 * 24 * 3_600_000,
+  maxTransactionTimeoutMs: 15 * 60_000,
+} as const;
+
+/**
+ * A Kafka cluster in this process. Drivers made with `memory({ broker })` are its clients, each as
+ * if it were a process of its own.
+ */
+export class MemoryBroker {
+  readonly runtime: Runtime;
+  /** What goes wrong here, by order. */
+  readonly faults: BrokerFaults;
+  /** The cluster's insides, for the drivers of this package. */
+  readonly cluster: Cluster;
+
+  constructor(options: MemoryBrokerOptions = {}) {
+    rejectUnknownKeys('MemoryBroker', options, ['runtime', ...Object.keys(DEFAULTS)]);
+    const { runtime = realRuntime, ...given } = options;
+    this.runtime = runtime;
+    this.cluster = new Cluster(runtime, clusterOptions(given));
+    this.faults = new BrokerFaults(this.cluster);
+  }
+}
+
+function clusterOptions(given: Omit<MemoryBrokerOptions, 'runtime'>): ClusterOptions {
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  const options = { ...DEFAULTS, ...(Object.fromEntries(present) as typeof given) };
+  const { latencyMs } = options;
+  for (const [name, value] of Object.entries(options))
+    if (typeof value !== 'function' && !(Number.isFinite(value) && value >= 0))
+      throw new InvalidOptionError(
+        `MemoryBroker.${name} must be a number of at least 0; got ${String(value)}.`,
+      );
+  return { ...options, latencyMs: typeof latencyMs === 'function' ? latencyMs : () => latencyMs };
+}

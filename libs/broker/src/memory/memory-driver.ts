@@ -1,0 +1,113 @@
+import type { AdminSession } from '../port/admin.js';
+import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
+import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/driver.js';
+import { ClosedError, InvalidOptionError } from '../port/errors.js';
+import type { ProducerOptions, ProducerSession } from '../port/producer.js';
+import {
+  rejectUnknownKeys,
+  validateConsumerOptions,
+  validateProducerOptions,
+} from '../port/validate-options.js';
+import type { Runtime } from '../runtime/index.js';
+import { MemoryAdmin } from './client/admin/memory-admin.js';
+import { MemoryConsumer } from './client/consumer/memory-consumer.js';
+import { Link } from './client/link.js';
+import { MemoryProducer } from './client/producer/memory-producer.js';
+import { MemoryBroker } from './memory-broker.js';
+
+export interface MemoryOptions {
+  /** Shared by drivers that stand for several processes. Default: one of its own. */
+  readonly broker?: MemoryBroker;
+  /** Of the broker that is made where none is given; a given broker has its own. */
+  readonly runtime?: Runtime;
+  /** Tells this driver from others: in member ids, group descriptions and faults. Default: a name of its own. */
+  readonly clientId?: string;
+  readonly logger?: DriverLogger;
+  /** How long an answer may take. Default 30 s. */
+  readonly requestTimeoutMs?: number;
+  /** How often sessions look for new partitions and deleted topics. Default 5 s. */
+  readonly metadataMaxAgeMs?: number;
+}
+
+const KEYS = [
+  'broker',
+  'runtime',
+  'clientId',
+  'logger',
+  'requestTimeoutMs',
+  'metadataMaxAgeMs',
+] as const satisfies readonly (keyof MemoryOptions)[];
+
+export const memoryCapabilities: BrokerCapabilities = {
+  assignors: ['sticky', 'range'],
+  compressions: ['none', 'gzip'],
+  transactions: true,
+  idempotentSends: true,
+};
+
+/** A driver on a broker in this process: real codecs and a real group protocol, without a network. */
+export function memory(options: MemoryOptions = {}): BrokerDriver {
+  rejectUnknownKeys('memory', options, KEYS);
+  return new MemoryDriver(options);
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+class MemoryDriver implements BrokerDriver {
+  readonly name = 'memory';
+  readonly capabilities = memoryCapabilities;
+  readonly #link: Link;
+  readonly #sessions = new Set<Closable>();
+  #closing: Promise<void> | undefined;
+
+  constructor(private readonly options: MemoryOptions) {
+    const broker = options.broker ?? new MemoryBroker({ runtime: options.runtime });
+    if (options.runtime && options.runtime !== broker.runtime)
+      throw new InvalidOptionError(
+        'memory.runtime is not the runtime of memory.broker: there is only one time. Give it to the broker.',
+      );
+    this.#link = new Link(
+      broker.cluster,
+      options.clientId ?? `memory-${broker.runtime.uuid().slice(0, 8)}`,
+      positive('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
+    );
+  }
+
+  consumer(options: ConsumerOptions): ConsumerSession {
+    const resolved = validateConsumerOptions(options, this.capabilities);
+    const { logger, metadataMaxAgeMs = 5_000 } = this.options;
+    const settings = { logger, metadataMaxAgeMs: positive('metadataMaxAgeMs', metadataMaxAgeMs) };
+    return this.#keep(new MemoryConsumer(this.#link, resolved, settings));
+  }
+
+  producer(options: ProducerOptions = {}): ProducerSession {
+    const resolved = validateProducerOptions(options, this.capabilities);
+    return this.#keep(new MemoryProducer(this.#link, resolved));
+  }
+
+  admin(): AdminSession {
+    return this.#keep(new MemoryAdmin(this.#link));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(
+      [...this.#sessions].map((session) => session.close()),
+    ).then(() => undefined);
+    return this.#closing;
+  }
+
+  #keep<S extends Closable>(session: S): S {
+    if (this.#closing) throw new ClosedError('This driver was closed: make another one.');
+    this.#sessions.add(session);
+    return session;
+  }
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidOptionError(
+    `memory.${name} must be a whole number of at least 1; got ${value}.`,
+  );
+}
