@@ -1,0 +1,302 @@
+import { ClosedError, ConnectionError } from '../../port/errors.js';
+import { brokerCodes, reactionTo } from '../wire/index.js';
+import { PumpUnderTest, batchAt } from './fetch-pump.spec-support.js';
+
+const records = async (test: PumpUnderTest, max = 10): Promise<string[]> =>
+  (await test.intake.poll(max)).map(({ value }) => String(value));
+
+describe('asking a broker', () => {
+  it('holds one long poll for all partitions that are wanted', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0, 1);
+    expect(test.fetches).toHaveLength(1);
+    expect(test.fetches[0]).toMatchObject({ node: 1, maxWaitMs: 5_000, offsets: { 0: 0, 1: 0 } });
+  });
+
+  it('asks for what comes next while the records are still being handled', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'a', 'b') });
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(2);
+    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 2 });
+    expect(await records(test)).toEqual(['a', 'b']);
+  });
+
+  it('has no more than two answers waiting for a partition', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    for (const offset of [0, 1]) {
+      test.underWay('fetch-long').answer({ partition: 0, records: batchAt(offset, 'x') });
+      await test.runtime.settle();
+    }
+    expect(test.fetches).toHaveLength(2);
+    expect(await records(test, 1)).toEqual(['x']);
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(3);
+  });
+
+  it('asks each leader for its own partitions', async () => {
+    const test = new PumpUnderTest();
+    test.leaders = [1, 2, 1, 2];
+    await test.own(0, 1, 2);
+    expect(test.fetches.map(({ node, offsets }) => [node, Object.keys(offsets)])).toEqual([
+      [1, ['0', '2']],
+      [2, ['1']],
+    ]);
+  });
+
+  it('starts each request with another partition, since the first is served best', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0, 1);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.fetches.map(({ order }) => order)).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+  });
+});
+
+describe('a partition that becomes wanted while the long poll is out', () => {
+  async function withLongPollFor1(): Promise<PumpUnderTest> {
+    const test = new PumpUnderTest();
+    test.ownership.pause([{ topic: 'orders', partition: 0 }]);
+    await test.own(0, 1);
+    await test.runtime.advance(100);
+    test.ownership.resume([{ topic: 'orders', partition: 0 }]);
+    test.pump.wake();
+    await test.runtime.settle();
+    return test;
+  }
+
+  it('is asked for at once, without waiting, on another connection', async () => {
+    const test = await withLongPollFor1();
+    expect(test.underWay('control')).toMatchObject({ maxWaitMs: 0, offsets: { 0: 0 } });
+  });
+
+  it('waits in a second long poll when there is nothing yet', async () => {
+    const test = await withLongPollFor1();
+    test.underWay('control').answerEmpty();
+    await test.runtime.settle();
+    expect(test.underWay('fetch-side')).toMatchObject({ maxWaitMs: 5_000, offsets: { 0: 0 } });
+    test.underWay('fetch-side').answer({ partition: 0, records: batchAt(0, 'late') });
+    expect(await records(test)).toEqual(['late']);
+  });
+
+  it('is asked for again soon when both long polls are out', async () => {
+    const test = await withLongPollFor1();
+    test.underWay('control').answerEmpty();
+    await test.runtime.settle();
+    const owned = test.ownership.add({ topic: 'orders', partition: 2 }, null);
+    owned.moveTo(0);
+    owned.deliverable = true;
+    test.pump.wake();
+    await test.runtime.settle();
+    test.underWay('control').answerEmpty();
+    await test.runtime.settle();
+    const asked = test.fetches.length;
+    await test.runtime.advance(150);
+    expect(test.fetches.length).toBe(asked + 1);
+    expect(test.underWay('control').offsets).toEqual({ 2: 0 });
+  });
+});
+
+describe('an answer', () => {
+  it('to an older question is dropped: a seek during the fetch wins', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    const old = test.underWay('fetch-long');
+    test.ownership.get({ topic: 'orders', partition: 0 })?.moveTo(7);
+    old.answer({ partition: 0, records: batchAt(0, 'old') });
+    await test.runtime.settle();
+    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 7 });
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(7, 'new') });
+    expect(await records(test)).toEqual(['new']);
+  });
+
+  it('for a partition that was not asked for is ignored', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test
+      .underWay('fetch-long')
+      .answer(
+        { partition: 3, records: batchAt(0, 'foreign') },
+        { partition: 0, records: batchAt(0, 'ours') },
+      );
+    expect(await records(test)).toEqual(['ours']);
+  });
+
+  it('that holds a paused partition keeps its records back until the resume', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0, 1);
+    test.ownership.pause([{ topic: 'orders', partition: 0 }]);
+    test
+      .underWay('fetch-long')
+      .answer(
+        { partition: 0, records: batchAt(0, 'held') },
+        { partition: 1, records: batchAt(0, 'given') },
+      );
+    expect(await records(test)).toEqual(['given']);
+    test.ownership.resume([{ topic: 'orders', partition: 0 }]);
+    expect(await records(test)).toEqual(['held']);
+  });
+
+  it('whose bytes lead nowhere is not asked for again in a hot loop', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.ownership.get({ topic: 'orders', partition: 0 })?.moveTo(5);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'below') });
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(2);
+    await test.runtime.advance(60);
+    expect(test.fetches).toHaveLength(3);
+  });
+});
+
+describe('the reaction to each error code of a fetch', () => {
+  const codes = [...brokerCodes.values()].map(({ code, name }) => [name, code] as const);
+
+  it.each(codes)('%s', async (_name, code) => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.underWay('fetch-long').answer({ partition: 0, code });
+    await test.runtime.settle();
+    const told = test.events.filter((event) => !event.startsWith('progress'));
+    await test.runtime.advance(49);
+    expect(test.fetches).toHaveLength(1);
+    await test.runtime.advance(2_100);
+    switch (reactionTo('fetch', code)) {
+      case 'out-of-range':
+        expect(told).toEqual(['out of range 0']);
+        expect(test.fetches).toHaveLength(1);
+        break;
+      case 'retry':
+      case 'refresh-metadata':
+        expect(told).toEqual([]);
+        expect(test.fetches).toHaveLength(2);
+        break;
+      default:
+        expect(told).toEqual([expect.stringMatching(/^trouble 0 /)]);
+        expect(test.fetches).toHaveLength(2);
+    }
+  });
+
+  it('hands out what was fetched ahead before an offset out of range is reset', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'kept') });
+    await test.runtime.settle();
+    test.underWay('fetch-long').answer({ partition: 0, code: 1 });
+    await test.runtime.settle();
+    expect(test.events).not.toContain('out of range 0');
+    expect(await records(test)).toEqual(['kept']);
+    await test.runtime.advance(250);
+    test.underWay('fetch-long').answer({ partition: 0, code: 1 });
+    await test.runtime.settle();
+    expect(test.events).toContain('out of range 0');
+  });
+
+  it('follows the partition to its new leader, at the same offset', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.leaders = [2, 2, 2, 2];
+    test.underWay('fetch-long').answer({ partition: 0, code: 6 });
+    await test.runtime.advance(60);
+    expect(test.underWay('fetch-long')).toMatchObject({ node: 2, offsets: { 0: 0 } });
+  });
+
+  it('says when the topic is gone, and goes on once it is back', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.metadataCode = 3;
+    test.underWay('fetch-long').answer({ partition: 0, code: 3 });
+    await test.runtime.settle();
+    expect(test.events).toContain('trouble 0 UnknownTopicError');
+    test.metadataCode = 0;
+    await test.runtime.advance(60);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'back') });
+    await test.runtime.settle();
+    expect(test.events.at(-1)).toBe('progress 0');
+  });
+
+  it('stops a partition whose topic was deleted and created again', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    const owned = test.ownership.get({ topic: 'orders', partition: 0 });
+    if (owned) owned.topicId = 'aa';
+    test.topicId = 'bb';
+    test.underWay('fetch-long').answer({ partition: 0, code: 100 });
+    await test.runtime.advance(5_000);
+    expect(test.events).toEqual(['stopped 0 TOPIC_RECREATED']);
+    expect(test.fetches).toHaveLength(1);
+  });
+});
+
+describe('a broker that cannot be reached', () => {
+  it('is reported and asked again, later each time', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      test.underWay('fetch-long').answered.reject(new ConnectionError('refused'));
+      await test.runtime.settle();
+      expect(test.fetches).toHaveLength(attempt);
+      await test.runtime.advance(2_000);
+      expect(test.fetches).toHaveLength(attempt + 1);
+    }
+    expect(test.events.filter((event) => event === 'trouble 0 ConnectionError')).toHaveLength(5);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'back') });
+    expect(await records(test)).toEqual(['back']);
+    expect(test.events).toContain('progress 0');
+  });
+});
+
+describe('memory', () => {
+  it('is given back when the records of an answer are handed out', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    const bytes = batchAt(0, 'a', 'b');
+    const asked = test.budget.usedBytes;
+    test.underWay('fetch-long').answer({ partition: 0, records: bytes });
+    await test.runtime.settle();
+    expect(test.budget.usedBytes).toBe(asked + bytes.length);
+    await records(test, 1);
+    expect(test.budget.usedBytes).toBe(asked + bytes.length);
+    await records(test, 1);
+    expect(test.budget.usedBytes).toBe(asked);
+  });
+
+  it('that paused partitions hold gives way to the others', async () => {
+    const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
+    await test.own(0, 1);
+    test.ownership.pause([{ topic: 'orders', partition: 0 }]);
+    const large = 'x'.repeat(230 * 1024);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, large) });
+    await test.runtime.settle();
+    expect(test.underWay('fetch-long').offsets).toEqual({ 1: 0 });
+    test.ownership.resume([{ topic: 'orders', partition: 0 }]);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.underWay('fetch-long').offsets).toMatchObject({ 0: 0 });
+  });
+
+  it('is shared evenly by the sessions of a process', () => {
+    const test = new PumpUnderTest({ budgetBytes: 64 * 1024 * 1024 });
+    const shares = Array.from({ length: 7 }, () => test.budget.join());
+    expect(shares[0]?.limitBytes).toBe(8 * 1024 * 1024);
+    for (const share of shares) share.close();
+    expect(test.budget.join().limitBytes).toBe(32 * 1024 * 1024);
+  });
+});
+
+it('asks nothing more once closed, and closes its connections', async () => {
+  const test = new PumpUnderTest();
+  await test.own(0);
+  test.pump.close(new ClosedError('closed'));
+  await test.runtime.advance(60_000);
+  expect(test.fetches).toHaveLength(1);
+  expect(test.events).toEqual(['closed fetch-long:s', 'closed fetch-side:s']);
+  expect(test.runtime.pendingTimers).toBe(0);
+});

@@ -1,0 +1,407 @@
+import type { FetchOptions, Isolation } from '../../port/consumer.js';
+import { TopicRecreatedError, UnknownTopicError, type BrokerError } from '../../port/errors.js';
+import { Backoff, type Timer } from '../../runtime/index.js';
+import { HeaderNames, RecordBatchReader, RecordChunks, endOfBatches } from '../../records/index.js';
+import {
+  CONTROL_LANE,
+  errorOfCode,
+  fetchRequest,
+  reactionTo,
+  type Cluster,
+  type FetchAnswer,
+  type FetchedPartition,
+} from '../wire/index.js';
+import { forMany } from './for-many.js';
+import type { BudgetShare } from './prefetch-budget.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+/** What the pump needs of the cluster. */
+export type FetchCluster = Pick<
+  Cluster,
+  'request' | 'closeLane' | 'metadata' | 'runtime' | 'requestTimeoutMs'
+>;
+
+/** What the pump tells its session. */
+export interface FetchPumpHost {
+  readonly partitions: Iterable<OwnedPartition>;
+  /** Some partition has records to hand out. */
+  onRecords(): void;
+  onOutOfRange(partition: OwnedPartition): void;
+  onStopped(partition: OwnedPartition, error: TopicRecreatedError): void;
+  /** The partition cannot be read at the moment; it is asked for again. */
+  onTrouble(partition: OwnedPartition, error: Error): void;
+  /** It can be read; any trouble is over. */
+  onProgress(partition: OwnedPartition): void;
+  /** A mistake of our own: the session cannot go on. */
+  onBroken(error: Error): void;
+}
+
+export interface FetchPumpOptions {
+  readonly cluster: FetchCluster;
+  readonly sessionId: string;
+  readonly isolation: Isolation;
+  readonly fetch: Required<FetchOptions>;
+  readonly share: BudgetShare;
+  readonly host: FetchPumpHost;
+}
+
+/** The ways a broker can be asked; each has a connection of its own, for a broker answers a connection in order. */
+type Way = 'long' | 'side' | 'quick';
+
+interface Question {
+  readonly partition: OwnedPartition;
+  readonly journey: number;
+  readonly offset: number;
+}
+
+const SMALLEST_REQUEST = 64 * 1024;
+/** Requests of one broker that may be under way: long, side and quick, and one answer being read. */
+const REQUESTS_PER_BROKER = 4;
+/** A long poll that has data comes back sooner; only then is it worth to ask by another way. */
+const PATIENCE_MS = 5;
+/** How soon a partition without a place in a long poll is asked about again. */
+const QUICK_AGAIN_MS = 100;
+const BACKOFF = { initialMs: 50, maxMs: 2_000 };
+const REFUSED_REST_MS = 2_000;
+
+/**
+ * Keeps one long poll per broker open for the partitions that are wanted now. A partition that
+ * becomes wanted while its broker's long poll is out (resumed, drained, sought) is asked for at
+ * once without waiting and, if there is nothing, in a second long poll at the side.
+ */
+export class FetchPump {
+  readonly #options: FetchPumpOptions;
+  readonly #busy = new Map<string, number>();
+  readonly #chunks = new RecordChunks();
+  readonly #headerNames = new HeaderNames();
+  readonly #abort = new AbortController();
+  readonly #backoffs = new Map<number, Backoff>();
+  #turn = 0;
+  #timer: { readonly timer: Timer; readonly at: number } | undefined;
+  #scheduled = false;
+  #findingLeaders = false;
+
+  constructor(options: FetchPumpOptions) {
+    this.#options = options;
+    forMany(this.#abort.signal);
+  }
+
+  /** Looks again at what is wanted, once for all calls of this turn. */
+  wake(): void {
+    if (this.#scheduled || this.#abort.signal.aborted) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      if (this.#abort.signal.aborted) return;
+      try {
+        this.#pump();
+      } catch (error) {
+        this.#options.host.onBroken(error as Error);
+      }
+    });
+  }
+
+  close(reason: Error): void {
+    this.#abort.abort(reason);
+    this.#timer?.timer.cancel();
+    for (const way of ['long', 'side'] as const)
+      this.#options.cluster.closeLane(this.#lane(way), reason as BrokerError);
+  }
+
+  #pump(): void {
+    const { cluster, host } = this.#options;
+    const now = cluster.runtime.monotonic();
+    const wanted = new Map<number, OwnedPartition[]>();
+    const leaderless: OwnedPartition[] = [];
+    let rest = Infinity;
+    for (const partition of host.partitions) {
+      if (this.#isRecreated(partition)) {
+        host.onStopped(partition, recreated(partition));
+        continue;
+      }
+      if (partition.restUntil > now) rest = Math.min(rest, partition.restUntil - now);
+      if (!partition.wantsFetch(now)) continue;
+      const leader = cluster.metadata.leader(partition.topic, partition.partition);
+      if (leader === undefined) leaderless.push(partition);
+      else if (!wanted.get(leader)?.push(partition)) wanted.set(leader, [partition]);
+    }
+    if (rest < Infinity) this.#wakeIn(rest);
+    if (leaderless.length > 0) void this.#findLeaders(leaderless);
+    for (const [node, partitions] of wanted) this.#ask(node, partitions, now);
+  }
+
+  #ask(node: number, wanted: readonly OwnedPartition[], now: number): void {
+    const longSince = this.#busy.get(`${node}/long`);
+    if (longSince === undefined) return this.#start(node, 'long', wanted);
+    if (now - longSince < PATIENCE_MS) return this.#wakeIn(PATIENCE_MS - (now - longSince));
+    const unknown = wanted.filter(({ emptyAt, fetchOffset }) => emptyAt !== fetchOffset);
+    if (unknown.length > 0) {
+      if (!this.#busy.has(`${node}/quick`)) this.#start(node, 'quick', unknown);
+      return;
+    }
+    if (!this.#busy.has(`${node}/side`)) return this.#start(node, 'side', wanted);
+    for (const partition of wanted) {
+      partition.emptyAt = -1;
+      partition.restUntil = now + QUICK_AGAIN_MS;
+    }
+    this.#wakeIn(QUICK_AGAIN_MS);
+  }
+
+  #start(node: number, way: Way, wanted: readonly OwnedPartition[]): void {
+    const bytes = this.#requestBytes();
+    if (!this.#makeRoom(bytes)) return;
+    const { share, cluster } = this.#options;
+    const questions = rotated(wanted, this.#turn++).map((partition) => {
+      partition.asked = true;
+      return { partition, journey: partition.journey, offset: partition.fetchOffset };
+    });
+    share.take(bytes);
+    this.#busy.set(`${node}/${way}`, cluster.runtime.monotonic());
+    void this.#exchange(node, way, questions, bytes)
+      .catch((error: unknown) => this.#failed(node, questions, error as BrokerError))
+      .finally(() => {
+        for (const { partition } of questions) partition.asked = false;
+        this.#busy.delete(`${node}/${way}`);
+        this.wake();
+      });
+  }
+
+  async #exchange(
+    node: number,
+    way: Way,
+    questions: readonly Question[],
+    bytes: number,
+  ): Promise<void> {
+    const { cluster, fetch, share } = this.#options;
+    const maxWaitMs = way === 'quick' ? 0 : fetch.maxWaitMs;
+    let answer: FetchAnswer;
+    try {
+      answer = await cluster.request(
+        node,
+        this.#lane(way),
+        fetchRequest({
+          maxWaitMs,
+          minBytes: fetch.minBytes,
+          maxBytes: bytes,
+          isolation: this.#options.isolation,
+          partitions: questions.map(({ partition, offset }) => ({
+            topic: partition.topic,
+            topicId: partition.topicId,
+            partition: partition.partition,
+            offset,
+            leaderEpoch: this.#leaderEpoch(partition),
+            maxBytes: Math.min(fetch.maxPartitionBytes, bytes),
+          })),
+        }),
+        { timeoutMs: maxWaitMs + cluster.requestTimeoutMs, signal: this.#abort.signal },
+      );
+    } finally {
+      share.giveBack(bytes);
+    }
+    if (answer.code !== 0) throw errorOfCode(answer.code, `Fetching from broker ${node}`);
+    this.#backoffs.get(node)?.reset();
+    this.#apply(questions, answer);
+  }
+
+  #apply(questions: readonly Question[], answer: FetchAnswer): void {
+    const hold = new AnswerHold(answer, this.#options.share, () => this.wake());
+    for (const fetched of answer.partitions) {
+      const question = questions.find(
+        ({ partition }) =>
+          partition.partition === fetched.partition && partition.topic === fetched.topic,
+      );
+      if (!question || question.partition.journey !== question.journey) continue;
+      if (fetched.code === 0) this.#accept(question, fetched, hold);
+      else this.#react(question.partition, fetched);
+    }
+    hold.seal();
+    if (hold.parts > 0) this.#options.host.onRecords();
+  }
+
+  #accept({ partition, offset }: Question, fetched: FetchedPartition, hold: AnswerHold): void {
+    const { records } = fetched;
+    this.#options.host.onProgress(partition);
+    if (!records || records.length === 0) {
+      partition.emptyAt = offset;
+      return;
+    }
+    const { isolation, fetch } = this.#options;
+    const end = endOfBatches(records, offset);
+    partition.add({
+      reader: new RecordBatchReader(records, {
+        topic: partition.topic,
+        partition: partition.partition,
+        fetchOffset: offset,
+        isolation,
+        abortedTransactions: fetched.aborted,
+        checkCrc: fetch.checkCrc,
+        maxInflatedBytes: fetch.maxInflatedBytes,
+        chunks: this.#chunks,
+        headerNames: this.#headerNames,
+      }),
+      end,
+      release: hold.part(),
+    });
+    // Bytes that lead nowhere must not be asked for in a hot loop; reading them will tell the trouble.
+    if (end <= offset) partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
+  }
+
+  #react(partition: OwnedPartition, { code }: FetchedPartition): void {
+    const { host } = this.#options;
+    switch (reactionTo('fetch', code)) {
+      case 'out-of-range':
+        // What was fetched ahead is handed out first: a reset would pass it over.
+        if (partition.hasChunks) {
+          partition.restUntil = this.#restingUntil(BACKOFF.initialMs * 4);
+          return;
+        }
+        // Not asked for again until the session has decided where to go on.
+        partition.restUntil = Infinity;
+        return host.onOutOfRange(partition);
+      case 'refresh-metadata':
+        partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
+        return void this.#findLeaders([partition]);
+      case 'retry':
+        partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
+        return;
+      default: {
+        partition.restUntil = this.#restingUntil(REFUSED_REST_MS);
+        const doing = `Fetching partition ${partition.partition} of "${partition.topic}"`;
+        return host.onTrouble(partition, errorOfCode(code, doing));
+      }
+    }
+  }
+
+  #failed(node: number, questions: readonly Question[], error: BrokerError): void {
+    if (this.#abort.signal.aborted) return;
+    let backoff = this.#backoffs.get(node);
+    if (!backoff)
+      this.#backoffs.set(node, (backoff = new Backoff(this.#options.cluster.runtime, BACKOFF)));
+    const until = this.#restingUntil(backoff.next());
+    for (const { partition } of questions) {
+      partition.restUntil = until;
+      this.#options.host.onTrouble(partition, error);
+    }
+    void this.#findLeaders(questions.map(({ partition }) => partition));
+  }
+
+  /** Asks for metadata, once at a time; what stays without a leader rests a little. */
+  async #findLeaders(partitions: readonly OwnedPartition[]): Promise<void> {
+    const { cluster, host } = this.#options;
+    const until = this.#restingUntil(BACKOFF.initialMs * 4);
+    for (const partition of partitions)
+      if (cluster.metadata.leader(partition.topic, partition.partition) === undefined)
+        partition.restUntil = Math.max(partition.restUntil, until);
+    if (this.#findingLeaders) return this.wake();
+    this.#findingLeaders = true;
+    const topics = [...new Set(partitions.map(({ topic }) => topic))];
+    try {
+      await cluster.metadata.refresh(topics);
+      for (const partition of partitions)
+        if (cluster.metadata.topic(partition.topic)?.code === UNKNOWN_TOPIC)
+          host.onTrouble(partition, new UnknownTopicError(partition.topic));
+    } catch (error) {
+      if (this.#abort.signal.aborted) return;
+      for (const partition of partitions) host.onTrouble(partition, error as Error);
+    } finally {
+      this.#findingLeaders = false;
+      this.wake();
+    }
+  }
+
+  /** Room for an answer; what was fetched ahead for paused partitions has to give way. */
+  #makeRoom(bytes: number): boolean {
+    const { share, host } = this.#options;
+    if (share.has(bytes)) return true;
+    for (const partition of host.partitions)
+      if (partition.paused && partition.hasChunks) partition.dropChunks();
+    return share.has(bytes);
+  }
+
+  #requestBytes(): number {
+    const { share, fetch, cluster } = this.#options;
+    const brokers = Math.max(1, cluster.metadata.brokers.size);
+    const fair = Math.floor(share.limitBytes / (brokers * REQUESTS_PER_BROKER));
+    return Math.max(SMALLEST_REQUEST, Math.min(fetch.maxBytes, fair));
+  }
+
+  /** By name it would be read on in the middle, once it has grown so far. */
+  #isRecreated({ topic, topicId, stopped }: OwnedPartition): boolean {
+    if (topicId === null || stopped !== undefined) return false;
+    const known = this.#options.cluster.metadata.topic(topic)?.id ?? null;
+    return known !== null && known !== topicId;
+  }
+
+  #leaderEpoch({ topic, partition }: OwnedPartition): number {
+    return this.#options.cluster.metadata.partition(topic, partition)?.leaderEpoch ?? -1;
+  }
+
+  #lane(way: Way): string {
+    return way === 'quick' ? CONTROL_LANE : `fetch-${way}:${this.#options.sessionId}`;
+  }
+
+  #restingUntil(delayMs: number): number {
+    return this.#options.cluster.runtime.monotonic() + delayMs;
+  }
+
+  #wakeIn(delayMs: number): void {
+    const { runtime } = this.#options.cluster;
+    const at = runtime.monotonic() + delayMs;
+    if (this.#timer && this.#timer.at <= at) return;
+    this.#timer?.timer.cancel();
+    const timer = runtime.setTimer(() => {
+      this.#timer = undefined;
+      this.wake();
+    }, delayMs);
+    this.#timer = { timer, at };
+  }
+}
+
+const UNKNOWN_TOPIC = 3;
+
+/** An answer's bytes stay in the budget until the last of its parts was handed out or dropped. */
+class AnswerHold {
+  parts = 0;
+  readonly #bytes: number;
+  #open = 1;
+
+  constructor(
+    answer: FetchAnswer,
+    private readonly share: BudgetShare,
+    private readonly onReleased: () => void,
+  ) {
+    this.#bytes = answer.partitions.reduce((sum, { records }) => sum + (records?.length ?? 0), 0);
+    share.take(this.#bytes);
+  }
+
+  part(): () => void {
+    this.parts++;
+    this.#open++;
+    return () => this.#release();
+  }
+
+  /** No further part will be taken. */
+  seal(): void {
+    this.#release();
+  }
+
+  #release(): void {
+    if (--this.#open === 0) this.share.giveBack(this.#bytes);
+    this.onReleased();
+  }
+}
+
+/** The first partition of a request is served first, and whole: each gets its turn. */
+function rotated<T>(items: readonly T[], turn: number): readonly T[] {
+  const from = turn % items.length;
+  return from === 0 ? items : [...items.slice(from), ...items.slice(0, from)];
+}
+
+function recreated({ topic, partition, position }: OwnedPartition): TopicRecreatedError {
+  return new TopicRecreatedError(
+    topic,
+    partition,
+    position,
+    `Topic "${topic}" was deleted and created again while its partition ${partition} was being read at offset ${position}. Offsets of the old topic mean nothing in the new one: seek to where reading should go on.`,
+  );
+}

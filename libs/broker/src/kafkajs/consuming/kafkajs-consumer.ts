@@ -1,0 +1,300 @@
+import type {
+  AssignmentListener,
+  CommittedOffset,
+  ConsumerSession,
+  OffsetCommit,
+  SessionStatus,
+} from '../../port/consumer.js';
+import type { DriverLogger } from '../../port/driver.js';
+import {
+  ClosedError,
+  FencedError,
+  InvalidOptionError,
+  PartitionError,
+  PoisonBatchError,
+} from '../../port/errors.js';
+import type { BrokerRecord, TopicPartition } from '../../port/record.js';
+import type { ResolvedConsumerOptions } from '../../port/validate-options.js';
+import { Deferred, abortable } from '../../runtime/index.js';
+import {
+  ClassicMembership,
+  GroupCoordinator,
+  OffsetCommitter,
+  type Membership,
+} from '../group/index.js';
+import type { Cluster } from '../wire/index.js';
+import { AssignmentRoad } from './assignment-road.js';
+import { commitOwned } from './commit-owned.js';
+import { FetchPump } from './fetch-pump.js';
+import type { OwnedPartition } from './owned-partition.js';
+import { Ownership } from './ownership.js';
+import type { BudgetShare } from './prefetch-budget.js';
+import { RecordIntake } from './record-intake.js';
+import { StartPositions } from './start-positions.js';
+import { StatusBoard } from './status-board.js';
+
+export interface KafkajsConsumerParts {
+  readonly cluster: Cluster;
+  /** Tells this session's connections from those of others. */
+  readonly sessionId: string;
+  readonly options: ResolvedConsumerOptions;
+  readonly share: BudgetShare;
+  readonly logger: DriverLogger;
+  onClosed(): void;
+}
+
+/** A member of a group: joins membership, fetching and committing into the port's session. */
+export class KafkajsConsumer implements ConsumerSession {
+  readonly #parts: KafkajsConsumerParts;
+  readonly #ownership = new Ownership();
+  readonly #board: StatusBoard;
+  readonly #membership: Membership;
+  readonly #committer: OffsetCommitter;
+  readonly #road: AssignmentRoad;
+  readonly #pump: FetchPump;
+  readonly #intake: RecordIntake;
+  #listener: AssignmentListener | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: KafkajsConsumerParts) {
+    this.#parts = parts;
+    const { cluster, sessionId, options, share, logger } = parts;
+    this.#board = new StatusBoard(cluster.runtime, logger);
+    this.#intake = new RecordIntake(this.#ownership, (partition, error) =>
+      this.#stop(partition, error),
+    );
+    const positions = new StartPositions({
+      cluster,
+      isolation: options.isolation,
+      policy: options.offsetReset,
+      onTrouble: (partition, error) => this.#board.trouble(partition, error),
+    });
+    this.#pump = new FetchPump({
+      cluster,
+      sessionId,
+      isolation: options.isolation,
+      fetch: options.fetch,
+      share,
+      host: {
+        partitions: this.#ownership,
+        onRecords: () => this.#intake.notify(),
+        onOutOfRange: (partition) => this.#road.outOfRange(partition),
+        onStopped: (partition, error) => this.#stop(partition, error),
+        onTrouble: (partition, error) => this.#onTrouble(partition, error),
+        onProgress: (partition) => this.#board.recovered(partition),
+        onBroken: (error) => this.#fail(error),
+      },
+    });
+    const coordinator = new GroupCoordinator({ cluster, groupId: options.groupId, sessionId });
+    this.#committer = new OffsetCommitter({
+      coordinator,
+      membership: () => this.#membership,
+      isOwned: (partition) => this.#ownership.get(partition) !== undefined,
+    });
+    this.#road = new AssignmentRoad({
+      cluster,
+      ownership: this.#ownership,
+      positions,
+      board: this.#board,
+      logger,
+      groupId: options.groupId,
+      committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
+      listener: () => this.#listener,
+      onReady: () => {
+        this.#pump.wake();
+        this.#intake.notify();
+      },
+    });
+    this.#membership = new ClassicMembership({
+      cluster,
+      coordinator,
+      sessionId,
+      logger,
+      groupId: options.groupId,
+      topics: options.topics,
+      assignors: options.assignors,
+      sessionTimeoutMs: options.sessionTimeoutMs,
+      heartbeatIntervalMs: options.heartbeatIntervalMs,
+      rebalanceTimeoutMs: options.rebalanceTimeoutMs,
+      host: {
+        onAssigned: (partitions, _generation, ending) => this.#road.assigned(partitions, ending),
+        onRevoked: (partitions) => this.#road.revoked(partitions),
+        onLost: (partitions) => this.#road.lost(partitions),
+        onStatus: (status) => this.#onMembership(status),
+      },
+    });
+  }
+
+  get memberId(): string {
+    return this.#membership.snapshot.memberId;
+  }
+
+  get generation(): number {
+    return this.#membership.snapshot.generation;
+  }
+
+  get status(): SessionStatus {
+    return this.#board.status;
+  }
+
+  onStatus(listener: (status: SessionStatus) => void): () => void {
+    return this.#board.subscribe(listener);
+  }
+
+  async start(listener: AssignmentListener, signal?: AbortSignal): Promise<void> {
+    if (this.#listener)
+      throw new InvalidOptionError('This session was started already: make another one.');
+    if (this.#closing) throw closed();
+    signal?.throwIfAborted();
+    this.#listener = listener;
+    const joined = new Deferred();
+    const unsubscribe = this.#board.subscribe(() => {
+      const status = this.#board.membership;
+      if (status.state === 'stable') joined.resolve();
+      if (status.state === 'failed') joined.reject(status.error);
+      if (status.state === 'closed') joined.reject(closed());
+    });
+    this.#membership.start();
+    try {
+      await abortable(joined.promise, signal);
+    } catch (error) {
+      if (signal?.aborted) await this.close();
+      throw error;
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
+    return this.#intake.poll(maxRecords, signal);
+  }
+
+  pause(partitions: readonly TopicPartition[]): void {
+    this.#ownership.pause(partitions);
+  }
+
+  resume(partitions: readonly TopicPartition[]): void {
+    this.#ownership.resume(partitions);
+    this.#pump.wake();
+    this.#intake.notify();
+  }
+
+  paused(): readonly TopicPartition[] {
+    return this.#ownership.paused();
+  }
+
+  seek(partition: TopicPartition, offset: number): void {
+    const owned = this.#ownership.get(partition);
+    if (!owned) throw notOurs(partition);
+    if (!Number.isSafeInteger(offset) || offset < 0)
+      throw new InvalidOptionError(`seek needs an offset of 0 or more, not ${offset}.`);
+    // The offset is meant for the topic as it is now, also where it was created again.
+    owned.topicId = this.topicId(partition.topic);
+    owned.moveTo(offset);
+    this.#pump.wake();
+  }
+
+  position(partition: TopicPartition): number | undefined {
+    const position = this.#ownership.get(partition)?.position;
+    return position === -1 ? undefined : position;
+  }
+
+  async commit(offsets: readonly OffsetCommit[]): Promise<void> {
+    if (this.status.state === 'closed') throw closed();
+    await commitOwned(offsets, this.#ownership, this.#committer);
+  }
+
+  async committed(
+    partitions: readonly TopicPartition[],
+  ): Promise<readonly (TopicPartition & CommittedOffset)[]> {
+    if (this.status.state === 'closed') throw closed();
+    const fetched = await this.#committer.fetch(partitions);
+    return fetched.flatMap(({ topic, partition, committed }) =>
+      committed ? [{ topic, partition, ...committed }] : [],
+    );
+  }
+
+  assignment(): readonly TopicPartition[] {
+    return this.#ownership.list();
+  }
+
+  topicId(topic: string): string | null {
+    return this.#parts.cluster.metadata.topic(topic)?.id ?? null;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#intake.end(closed());
+    await this.#membership.close().catch((error: unknown) => {
+      this.#parts.logger.warn('Leaving the group failed', { error: (error as Error).message });
+    });
+    this.#release(closed());
+    this.#board.set({ state: 'closed' });
+    this.#parts.onClosed();
+  }
+
+  #release(reason: Error): void {
+    this.#road.end();
+    this.#pump.close(reason);
+    for (const partition of [...this.#ownership]) this.#ownership.remove(partition);
+    this.#parts.share.close();
+  }
+
+  #onMembership(status: SessionStatus): void {
+    if (status.state === 'failed') return this.#fail(status.error);
+    this.#board.set(status);
+  }
+
+  /** Beyond mending: polls reject, the group gets our partitions back when the session time-out is over or at close. */
+  #fail(error: Error): void {
+    this.#intake.end(error);
+    this.#release(error);
+    this.#board.set({
+      state: 'failed',
+      since: this.#parts.cluster.runtime.now(),
+      error,
+    });
+  }
+
+  /** An answer may come after the partition was handed back: then it is not our trouble any more. */
+  #onTrouble(partition: OwnedPartition, error: Error): void {
+    if (this.#ownership.holds(partition)) this.#board.trouble(partition, error);
+  }
+
+  #stop(partition: OwnedPartition, error: Error): void {
+    if (!this.#ownership.holds(partition)) return;
+    this.#road.stop(
+      partition,
+      error instanceof PartitionError ? error : unreadable(partition, error),
+    );
+  }
+}
+
+function closed(): ClosedError {
+  return new ClosedError('The consumer session was closed.');
+}
+
+function notOurs({ topic, partition }: TopicPartition): FencedError {
+  return new FencedError(
+    [{ topic, partition }],
+    `Cannot seek ${topic}/${partition}: it is not assigned to this session (any more). Seek in onAssigned, or while assignment() lists it.`,
+  );
+}
+
+function unreadable(
+  { topic, partition, position }: OwnedPartition,
+  cause: Error,
+): PoisonBatchError {
+  return new PoisonBatchError(
+    topic,
+    partition,
+    position,
+    undefined,
+    `Partition ${partition} of "${topic}" cannot be read at offset ${position}: ${cause.message} Seek behind it to go on.`,
+    { cause },
+  );
+}

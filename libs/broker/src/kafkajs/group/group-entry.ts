@@ -1,0 +1,123 @@
+import type { PreviousAssignment } from '../../assignment/index.js';
+import type { DriverLogger } from '../../port/driver.js';
+import { ConnectionError } from '../../port/errors.js';
+import { abortable } from '../../runtime/index.js';
+import type { GroupCluster } from './group-cluster.js';
+import {
+  JoinRound,
+  type JoinOutcome,
+  type JoinedGroup,
+  type JoinRoundOptions,
+} from './join-round.js';
+import { lingering } from './lingering.js';
+import type { MemberStatus } from './member-status.js';
+import { paceAfter, type Pace } from './pace.js';
+import { missingTopicError, missingTopics } from './partition-counts.js';
+import { Patience } from './patience.js';
+
+export type EntryOutcome =
+  | { readonly kind: 'joined'; readonly joined: JoinedGroup }
+  | { readonly kind: 'failed'; readonly error: Error };
+
+export interface EntryOptions extends JoinRoundOptions {
+  readonly status: MemberStatus;
+}
+
+interface Setback {
+  readonly pace: Pace;
+  readonly error: Error;
+  readonly routine: boolean;
+}
+
+const ID_GRACE_MS = 1_000;
+
+/** The way into the group, tried for as long as it takes. It remembers by which id the group knows us. */
+export class GroupEntry {
+  memberId = '';
+  readonly #options: EntryOptions;
+  readonly #round: JoinRound;
+  readonly #cluster: GroupCluster;
+  readonly #topics: readonly string[];
+  readonly #logger: DriverLogger;
+
+  constructor(options: EntryOptions) {
+    this.#options = options;
+    this.#cluster = options.cluster;
+    this.#topics = options.settings.topics;
+    this.#logger = options.logger;
+    this.#round = new JoinRound(options);
+  }
+
+  /** `beforeJoin` is called when there is nothing left to do but to join. Rejects when the signal aborts. */
+  async enter(
+    previous: PreviousAssignment | null,
+    signal: AbortSignal,
+    beforeJoin: () => void,
+  ): Promise<EntryOutcome> {
+    const patience = new Patience(this.#cluster.runtime);
+    try {
+      for (;;) {
+        const outcome = await this.#try(previous, signal, beforeJoin);
+        if (outcome.kind === 'joined') return outcome;
+        if (outcome.pace === 'never') return { kind: 'failed', error: outcome.error };
+        this.#tell(outcome, patience);
+        if (outcome.pace === 'slowly') this.#closeLane();
+        await patience.wait(outcome.pace, signal);
+      }
+    } finally {
+      this.#closeLane();
+    }
+  }
+
+  async #try(
+    previous: PreviousAssignment | null,
+    signal: AbortSignal,
+    beforeJoin: () => void,
+  ): Promise<
+    | { readonly kind: 'joined'; readonly joined: JoinedGroup }
+    | ({ readonly kind: 'again' } & Setback)
+  > {
+    const setback = await this.#topicsAreMissing(signal);
+    if (setback) return { kind: 'again', ...setback };
+    beforeJoin();
+    const outcome = await this.#attempt(previous, signal);
+    this.memberId = outcome.kind === 'joined' ? outcome.joined.memberId : outcome.memberId;
+    return outcome;
+  }
+
+  #attempt(previous: PreviousAssignment | null, signal: AbortSignal): Promise<JoinOutcome> {
+    const attempt = (until: AbortSignal) => this.#round.attempt(this.memberId, previous, until);
+    if (this.memberId !== '') return attempt(signal);
+    // Closing now would miss the id that the group is about to wait for.
+    return lingering(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
+  }
+
+  /** With some of its topics the member joins; without any it would be assigned nothing, so it waits. */
+  async #topicsAreMissing(signal: AbortSignal): Promise<Setback | undefined> {
+    const { metadata } = this.#cluster;
+    try {
+      await abortable(metadata.load(this.#topics), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { pace: paceAfter(error), error: error as Error, routine: false };
+    }
+    const missing = missingTopics(metadata, this.#topics);
+    const [first] = missing;
+    if (first === undefined) return undefined;
+    const error = missingTopicError(metadata, first);
+    if (missing.length === this.#topics.length) return { pace: 'soon', error, routine: false };
+    this.#options.status.retrying(error);
+    this.#logger.warn('Some topics do not exist; the others are read until they do.', { missing });
+    return undefined;
+  }
+
+  #tell({ error, routine }: Setback, patience: Patience): void {
+    const { groupId } = this.#options.settings;
+    this.#logger.debug('The group could not be joined yet.', { groupId, error });
+    if (!routine || patience.endsWithRoutine()) this.#options.status.retrying(error);
+  }
+
+  #closeLane(): void {
+    this.#cluster.closeLane(this.#options.lane, new ConnectionError('The join has ended.'));
+  }
+}

@@ -1,0 +1,50 @@
+import type { SessionStatus } from '../../port/consumer.js';
+import type { TopicPartition } from '../../port/record.js';
+
+/**
+ * Who is told what becomes of the membership. Each call is awaited, for a bounded time; one that
+ * throws does not stop the protocol: the step is finished and the error reported by `onStatus`.
+ *
+ * Calls do not overlap, with one exception: `onLost` may come while `onAssigned` or `onRevoked`
+ * is still at work, which by then has been given up.
+ */
+export interface MembershipHost {
+  /** Also told of an assignment without partitions. `ending` aborts once they have to be handed back, or are lost. */
+  onAssigned(
+    partitions: readonly TopicPartition[],
+    generation: number,
+    ending: AbortSignal,
+  ): Promise<void>;
+  /** Still ours: a commit in here succeeds. Heartbeats go on meanwhile. Not told where there is nothing to revoke. */
+  onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
+  /** Not ours any more. Not told where there was nothing to lose. */
+  onLost(partitions: readonly TopicPartition[]): Promise<void>;
+  onStatus(status: SessionStatus): void;
+}
+
+/** Who we were to the group when a request was made. An answer to an old one says nothing about the new one. */
+export interface MemberSnapshot {
+  readonly groupId: string;
+  /** Empty while not a member. */
+  readonly memberId: string;
+  /** -1 while not a member. */
+  readonly generation: number;
+}
+
+export interface Membership {
+  /** Runs by itself until `close`; nothing escapes from it. */
+  start(): void;
+  readonly snapshot: MemberSnapshot;
+  /** Empty while joining, in the eager protocol. */
+  readonly assignment: readonly TopicPartition[];
+  /** Whether the partition has been ours without a break since then: what was read then may still be committed. */
+  owns(partition: TopicPartition, since: MemberSnapshot): boolean;
+  /** Resolves once we are a member again, or never will be. */
+  whenSettled(): Promise<void>;
+  /** An answer to this snapshot said that the group does not know us any more. */
+  expelled(snapshot: MemberSnapshot, code: number): void;
+  /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
+  rejoin(reason: string): void;
+  /** Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,211 @@
+import type { OffsetCommit } from '../../port/consumer.js';
+import { RequestTimeoutError } from '../../port/errors.js';
+import type { TopicPartition } from '../../port/record.js';
+import { Backoff, sleep } from '../../runtime/index.js';
+import {
+  errorOfCode,
+  offsetCommitRequest,
+  reactionTo,
+  type FetchedOffset,
+  type PartitionCode,
+} from '../wire/index.js';
+import { CommitCall, type CommitFailure } from './commit-call.js';
+import type { GroupCoordinator } from './group-coordinator.js';
+import type { MemberSnapshot, Membership } from './membership.js';
+import { OffsetLookup, type OffsetLookupOptions } from './offset-lookup.js';
+import { paceAfter } from './pace.js';
+import { isSame, keyOf } from './term.js';
+
+export interface OffsetCommitterOptions {
+  readonly coordinator: GroupCoordinator;
+  readonly membership: () => Pick<Membership, 'snapshot' | 'owns' | 'whenSettled' | 'expelled'>;
+  readonly isOwned: (partition: TopicPartition) => boolean;
+  /** How long a commit that cannot be stored is tried while the partition stays ours. Default 30 s. */
+  readonly commitTimeoutMs?: number;
+}
+
+/** The newest offset to be stored for a partition, and everybody who waits for it or for an older one. */
+interface PendingCommit {
+  readonly commit: OffsetCommit;
+  readonly since: MemberSnapshot;
+  readonly calls: readonly CommitCall[];
+}
+
+const COMMIT_TIMEOUT_MS = 30_000;
+const RETRY = { initialMs: 50, maxMs: 1_000 };
+const OFFSET_METADATA_TOO_LARGE = 12;
+
+/**
+ * Stores offsets, one request at a time: what is committed meanwhile joins the next one, with the
+ * newest offset of each partition. Two requests under way could be stored in the wrong order when
+ * one of them is sent again.
+ */
+export class OffsetCommitter {
+  readonly #options: OffsetCommitterOptions;
+  readonly #coordinator: GroupCoordinator;
+  readonly #lookup: OffsetLookup;
+  readonly #waiting = new Map<string, PendingCommit>();
+  readonly #backoff: Backoff;
+  #sending = false;
+
+  constructor(options: OffsetCommitterOptions) {
+    this.#options = options;
+    this.#coordinator = options.coordinator;
+    this.#lookup = new OffsetLookup(options.coordinator);
+    this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
+  }
+
+  /** Resolves once these offsets, or newer ones, are stored. Rejects with a CommitError. */
+  async commit(offsets: readonly OffsetCommit[]): Promise<void> {
+    if (offsets.length === 0) return;
+    const call = new CommitCall(offsets);
+    const since = this.#options.membership().snapshot;
+    for (const commit of offsets) this.#add({ commit, since, calls: [call] });
+    const timer = this.#coordinator.runtime.setTimer(
+      () => call.giveUp(this.#tooLate()),
+      this.#timeoutMs,
+    );
+    this.#wake();
+    try {
+      await call.done;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** What the group has committed. Never answers from a lookup that failed: tries on until the signal aborts. */
+  fetch(
+    partitions: readonly TopicPartition[],
+    options?: OffsetLookupOptions,
+  ): Promise<readonly FetchedOffset[]> {
+    return this.#lookup.fetch(partitions, options);
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
+  }
+
+  /** The newer offset counts, and the one before has its callers wait for it. */
+  #add(newer: PendingCommit): void {
+    const key = keyOf(newer.commit);
+    const older = this.#waiting.get(key);
+    if (older && !isSame(older.since, newer.since)) fail(older, { kind: 'fenced' });
+    const calls = older ? [...older.calls, ...newer.calls] : newer.calls;
+    this.#waiting.set(key, { ...newer, calls });
+  }
+
+  /** It may or may not have been stored. Whatever was committed meanwhile is newer. */
+  #again(pending: PendingCommit): void {
+    const key = keyOf(pending.commit);
+    const newer = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    this.#add(pending);
+    if (newer) this.#add(newer);
+  }
+
+  #wake(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    void this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    // Commits of one turn travel together.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const batch = this.#take();
+      if (batch.length > 0) await this.#send(batch);
+    }
+    this.#sending = false;
+  }
+
+  #take(): PendingCommit[] {
+    const all = [...this.#waiting.values()].filter(({ calls }) =>
+      calls.some((call) => !call.settled),
+    );
+    this.#waiting.clear();
+    return all.filter((pending) => {
+      const { commit, since } = pending;
+      const ours = this.#options.isOwned(commit) && this.#options.membership().owns(commit, since);
+      if (!ours) fail(pending, { kind: 'fenced' });
+      return ours;
+    });
+  }
+
+  /** Ends when every partition of the batch is settled or waits again; never throws. */
+  async #send(batch: readonly PendingCommit[]): Promise<void> {
+    const membership = this.#options.membership();
+    const { snapshot } = membership;
+    try {
+      const request = offsetCommitRequest(
+        snapshot,
+        batch.map(({ commit }) => commit),
+      );
+      const { node, answer } = await this.#coordinator.request(this.#coordinator.lane, request);
+      const codes = new Map(answer.map((each: PartitionCode) => [keyOf(each), each.code]));
+      const reactions = batch.map((pending) =>
+        this.#settle(pending, codes.get(keyOf(pending.commit)), snapshot),
+      );
+      if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
+      if (reactions.includes('after-sync')) await membership.whenSettled();
+      if (reactions.some((reaction) => reaction !== 'settled')) await this.#pause();
+      else this.#backoff.reset();
+    } catch (error) {
+      await this.#failed(batch, error as Error);
+    }
+  }
+
+  #settle(
+    pending: PendingCommit,
+    code: number | undefined,
+    snapshot: MemberSnapshot,
+  ): 'settled' | 'retry' | 'find-coordinator' | 'after-sync' {
+    const reaction = code === undefined ? 'retry' : reactionTo('commit', code);
+    switch (reaction) {
+      case 'done':
+        for (const call of pending.calls) call.stored(pending.commit);
+        return 'settled';
+      case 'retry':
+      case 'find-coordinator':
+      case 'after-sync':
+        this.#again(pending);
+        return reaction;
+      default:
+        fail(pending, this.#failureOf(code as number));
+        if (reaction === 'fenced') this.#options.membership().expelled(snapshot, code as number);
+        return 'settled';
+    }
+  }
+
+  #failureOf(code: number): CommitFailure {
+    const cause = errorOfCode(code, `Group "${this.#coordinator.groupId}" refused the commit`);
+    if (reactionTo('commit', code) === 'fenced') return { kind: 'fenced', cause };
+    if (code === OFFSET_METADATA_TOO_LARGE) return { kind: 'metadata-too-large', cause };
+    return { kind: 'refused', cause, retriable: false };
+  }
+
+  /** No answer: the effect is unknown, and the connection is closed, so that it may be sent again. */
+  async #failed(batch: readonly PendingCommit[], error: Error): Promise<void> {
+    if (paceAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
+      for (const pending of batch) this.#again(pending);
+      return this.#pause();
+    }
+    for (const pending of batch) fail(pending, { kind: 'refused', cause: error, retriable: false });
+  }
+
+  async #pause(): Promise<void> {
+    const { runtime, closed } = this.#coordinator;
+    await sleep(runtime, this.#backoff.next(), closed).catch(() => undefined);
+  }
+
+  #tooLate(): CommitFailure {
+    const cause = new RequestTimeoutError(
+      `Group "${this.#coordinator.groupId}" did not confirm the commit within ${this.#timeoutMs} ms; it may or may not be stored. Commit again, or check the coordinator.`,
+    );
+    return { kind: 'refused', cause, retriable: true };
+  }
+}
+
+function fail({ commit, calls }: PendingCommit, failure: CommitFailure): void {
+  for (const call of calls) call.failed(commit, failure);
+}

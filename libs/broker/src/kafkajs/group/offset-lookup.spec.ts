@@ -1,0 +1,85 @@
+import { AuthorizationError, ClosedError, ConnectionError } from '../../port/errors.js';
+import { VirtualRuntime } from '../../runtime/index.js';
+import { GroupCoordinator } from './group-coordinator.js';
+import { coordinatedBy, orders } from './member-under-test.spec-support.js';
+import { OffsetLookup } from './offset-lookup.js';
+import { ScriptedCluster } from './scripted-cluster.spec-support.js';
+
+const offset = (partition: number, code = 0, committed: number | null = 5) => ({
+  topic: 'orders',
+  partition,
+  code,
+  committed: committed === null ? null : { offset: committed, leaderEpoch: -1, metadata: null },
+});
+
+const told = (...offsets: ReturnType<typeof offset>[]) => ({ code: 0, offsets });
+
+describe('looking up what the group has committed', () => {
+  const runtime = new VirtualRuntime();
+  let cluster: ScriptedCluster;
+  let coordinator: GroupCoordinator;
+  let lookup: OffsetLookup;
+
+  beforeEach(() => {
+    cluster = new ScriptedCluster(runtime).always('GroupCoordinator', coordinatedBy(1));
+    coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
+    lookup = new OffsetLookup(coordinator);
+  });
+  afterEach(() => {
+    cluster.verify();
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('tells each partition, also that it has none', async () => {
+    cluster.once('OffsetFetch', told(offset(0), offset(1, 0, null)));
+    expect(await lookup.fetch(orders(0, 1))).toEqual([offset(0), offset(1, 0, null)]);
+  });
+
+  it('asks nobody about nothing', async () => {
+    expect(await lookup.fetch([])).toEqual([]);
+  });
+
+  it.each([3, 14, 88])('asks again for a partition that got %i (KAFKA-17279)', async (code) => {
+    cluster.once('OffsetFetch', told(offset(0), offset(1, code, null)), told(offset(1)));
+    const fetched = lookup.fetch(orders(0, 1));
+    await runtime.advance(200);
+    expect(await fetched).toEqual([offset(0), offset(1)]);
+  });
+
+  it.each([
+    ['a coordinator that moved', { code: 16, offsets: [] }, 2],
+    ['a coordinator that is loading', { code: 14, offsets: [] }, 1],
+    ['a broken connection', new ConnectionError('gone'), 2],
+    ['an answer that leaves it out', told(), 1],
+  ])('asks again after %s', async (_, answer, lookups) => {
+    cluster.once('OffsetFetch', answer, told(offset(0)));
+    const fetched = lookup.fetch(orders(0));
+    await runtime.advance(200);
+    expect(await fetched).toEqual([offset(0)]);
+    expect(cluster.requests('GroupCoordinator')).toHaveLength(lookups);
+  });
+
+  it('does not take a refusal for "none committed"', async () => {
+    cluster.once('OffsetFetch', { code: 30, offsets: [offset(0, 0, null)] });
+    await expect(lookup.fetch(orders(0))).rejects.toThrow(AuthorizationError);
+  });
+
+  it('ends with its signal', async () => {
+    cluster.always('OffsetFetch', told(offset(0, 88, null)));
+    const control = new AbortController();
+    const fetched = lookup.fetch(orders(0), { signal: control.signal });
+    fetched.catch(() => undefined);
+    await runtime.advance(5_000);
+    control.abort(new Error('not ours any more'));
+    await expect(fetched).rejects.toThrow('not ours any more');
+  });
+
+  it('ends with the session', async () => {
+    cluster.always('OffsetFetch', told(offset(0, 88, null)));
+    const fetched = lookup.fetch(orders(0));
+    fetched.catch(() => undefined);
+    await runtime.advance(5_000);
+    coordinator.close();
+    await expect(fetched).rejects.toThrow(ClosedError);
+  });
+});

@@ -1,0 +1,178 @@
+import { ConnectionError, type BrokerError } from '../../port/errors.js';
+import type { OffsetCommit } from '../../port/consumer.js';
+import { abortable, Deferred, type VirtualRuntime } from '../../runtime/index.js';
+import { Metadata, type ApiRequest } from '../wire/index.js';
+import type { MetadataAnswer } from '../wire/metadata-request.js';
+import { Reader } from '../wire/reader.js';
+import type { GroupCluster } from './group-cluster.js';
+
+export interface SentRequest {
+  readonly api: string;
+  readonly lane: string;
+  readonly at: number;
+  readonly memberId: string;
+  readonly generation: number;
+  readonly commits: readonly OffsetCommit[];
+  readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
+}
+
+/** An answer, an error that is thrown instead, or a promise that the test settles when it likes. */
+type Prepared = object | Error | ((sent: SentRequest) => unknown);
+
+interface Script {
+  readonly once: Prepared[];
+  always: Prepared | undefined;
+}
+
+/**
+ * A cluster that gives prepared answers and remembers what it was asked. A request for which
+ * nothing was prepared fails, and so does the test, by `verify`.
+ */
+export class ScriptedCluster implements GroupCluster {
+  readonly requestTimeoutMs = 30_000;
+  readonly metadata: Metadata;
+  readonly sent: SentRequest[] = [];
+  readonly closedLanes: string[] = [];
+  readonly topics = new Map<string, number>([['orders', 2]]);
+  metadataTrouble: Error | undefined;
+  readonly #scripts = new Map<string, Script>();
+  readonly #unexpected: string[] = [];
+  readonly #waiting = new Set<{ readonly lane: string; readonly closed: Deferred<never> }>();
+
+  constructor(readonly runtime: VirtualRuntime) {
+    this.metadata = new Metadata(runtime, async (topics) => {
+      if (this.metadataTrouble) throw this.metadataTrouble;
+      return this.#describe(topics);
+    });
+  }
+
+  /** The next request of this kind that nothing else was prepared for is answered so. */
+  once(api: string, ...answers: Prepared[]): this {
+    this.#script(api).once.push(...answers);
+    return this;
+  }
+
+  always(api: string, answer: Prepared | undefined): this {
+    this.#script(api).always = answer;
+    return this;
+  }
+
+  requests(api: string): readonly SentRequest[] {
+    return this.sent.filter((request) => request.api === api);
+  }
+
+  verify(): void {
+    const leftOver = [...this.#scripts].flatMap(([api, { once }]) => once.map(() => api));
+    expect({ unexpected: this.#unexpected, leftOver }).toEqual({ unexpected: [], leftOver: [] });
+  }
+
+  async request<T>(
+    _target: unknown,
+    lane: string,
+    request: ApiRequest<T>,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<T> {
+    const version = request.versions.at(-1) ?? 0;
+    const body = await request.encode(version);
+    const sent = {
+      ...parse(request.apiName, body),
+      api: request.apiName,
+      lane,
+      at: this.runtime.monotonic(),
+    };
+    this.sent.push(sent);
+    const exchange = { lane, closed: new Deferred<never>() };
+    this.#waiting.add(exchange);
+    const answer = Promise.race([this.#answer(sent), exchange.closed.promise]);
+    answer.catch(() => undefined).finally(() => this.#waiting.delete(exchange));
+    return abortable(answer as Promise<T>, signal);
+  }
+
+  closeLane(lane: string, reason: BrokerError = new ConnectionError('closed')): void {
+    this.closedLanes.push(lane);
+    for (const waiting of this.#waiting) if (waiting.lane === lane) waiting.closed.reject(reason);
+  }
+
+  async #answer(sent: SentRequest): Promise<unknown> {
+    const script = this.#script(sent.api);
+    const prepared = script.once.shift() ?? script.always;
+    if (prepared === undefined) {
+      this.#unexpected.push(`${sent.api} at ${sent.at} ms from "${sent.memberId}"`);
+      throw new ConnectionError(`Nothing was prepared for ${sent.api}.`);
+    }
+    if (prepared instanceof Error) throw prepared;
+    const answer = typeof prepared === 'function' ? await prepared(sent) : prepared;
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+
+  #script(api: string): Script {
+    const script = this.#scripts.get(api) ?? { once: [], always: undefined };
+    this.#scripts.set(api, script);
+    return script;
+  }
+
+  #describe(topics: readonly string[]): MetadataAnswer {
+    const described = topics.map((name) => {
+      const count = this.topics.get(name) ?? 0;
+      const partitions = Array.from({ length: count }, (_, partition) => ({
+        code: 0,
+        partition,
+        leader: 1,
+        leaderEpoch: 0,
+        replicas: [1],
+        inSync: [1],
+      }));
+      return { code: count === 0 ? 3 : 0, name, id: name, internal: false, partitions };
+    });
+    return { brokers: [], clusterId: 'scripted', controllerId: 1, topics: described };
+  }
+}
+
+const nothing = { memberId: '', generation: -1, commits: [], shares: [] };
+
+function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'at'> {
+  const reader = new Reader(body);
+  const shares = () =>
+    reader.array(() => ({
+      memberId: reader.string(),
+      assignment: reader.nullableBytes() ?? Buffer.alloc(0),
+    }));
+  switch (api) {
+    case 'JoinGroup':
+      reader.string();
+      reader.raw(8);
+      return { ...nothing, memberId: reader.string() };
+    case 'LeaveGroup':
+      reader.string();
+      return { ...nothing, memberId: reader.array(() => reader.string())[0] ?? '' };
+    case 'SyncGroup':
+    case 'Heartbeat':
+    case 'OffsetCommit': {
+      reader.string();
+      const generation = reader.int32();
+      const memberId = reader.string();
+      reader.nullableString();
+      const identity = { ...nothing, generation, memberId };
+      if (api === 'SyncGroup') return { ...identity, shares: shares() };
+      return api === 'Heartbeat' ? identity : { ...identity, commits: readCommits(reader) };
+    }
+    default:
+      return nothing;
+  }
+}
+
+function readCommits(reader: Reader): readonly OffsetCommit[] {
+  return reader
+    .array(() => {
+      const topic = reader.string();
+      return reader.array(() => ({
+        topic,
+        partition: reader.int32(),
+        offset: reader.int64(),
+        leaderEpoch: reader.int32(),
+        metadata: reader.nullableString(),
+      }));
+    })
+    .flat();
+}

@@ -1,0 +1,112 @@
+import { silentLogger } from '../port/silent-logger.js';
+import type { AdminSession } from '../port/admin.js';
+import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
+import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/driver.js';
+import { ClosedError } from '../port/errors.js';
+import type { ProducerOptions, ProducerSession } from '../port/producer.js';
+import { validateConsumerOptions, validateProducerOptions } from '../port/validate-options.js';
+import { realRuntime } from '../runtime/index.js';
+import { KafkajsAdmin } from './admin/kafkajs-admin.js';
+import { KafkajsConsumer } from './consuming/kafkajs-consumer.js';
+import { processBudget, type PrefetchBudget } from './consuming/prefetch-budget.js';
+import { validateKafkajsOptions, type KafkajsOptions } from './kafkajs-options.js';
+import { KafkajsProducer } from './sending/kafkajs-producer.js';
+import { Cluster, requireKafkajsVersion } from './wire/index.js';
+
+const CAPABILITIES: BrokerCapabilities = {
+  assignors: ['sticky', 'range'],
+  compressions: ['none', 'gzip'],
+  transactions: false,
+  idempotentSends: false,
+};
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** The driver for Kafka: our own consumer engine and sender on kafkajs's connections. */
+export class KafkajsDriver implements BrokerDriver {
+  readonly name = 'kafkajs';
+  readonly capabilities = CAPABILITIES;
+  readonly #cluster: Cluster;
+  readonly #budget: PrefetchBudget;
+  readonly #logger: DriverLogger;
+  readonly #sessions = new Set<Closable>();
+  #closing: Promise<void> | undefined;
+  #count = 0;
+
+  constructor(options: KafkajsOptions) {
+    requireKafkajsVersion();
+    const settings = validateKafkajsOptions(options);
+    this.#budget = options.prefetchBudget ?? processBudget;
+    this.#logger = options.logger ?? silentLogger;
+    this.#cluster = new Cluster({ ...settings, runtime: options.runtime ?? realRuntime });
+  }
+
+  consumer(options: ConsumerOptions): ConsumerSession {
+    this.#requireOpen();
+    const resolved = validateConsumerOptions(options, this.capabilities);
+    return this.#open(
+      'consumer',
+      (sessionId, onClosed) =>
+        new KafkajsConsumer({
+          cluster: this.#cluster,
+          sessionId,
+          options: resolved,
+          share: this.#budget.join(),
+          logger: this.#logger,
+          onClosed,
+        }),
+    );
+  }
+
+  producer(options: ProducerOptions = {}): ProducerSession {
+    this.#requireOpen();
+    const resolved = validateProducerOptions(options, this.capabilities);
+    return this.#open(
+      'producer',
+      (producerId, onClosed) =>
+        new KafkajsProducer({
+          cluster: this.#cluster,
+          producerId,
+          options: resolved,
+          logger: this.#logger,
+          onClosed,
+        }),
+    );
+  }
+
+  admin(): AdminSession {
+    this.#requireOpen();
+    return this.#open(
+      'admin',
+      (sessionId, onClosed) => new KafkajsAdmin({ cluster: this.#cluster, sessionId, onClosed }),
+    );
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = await Promise.allSettled([...this.#sessions].map((session) => session.close()));
+    this.#cluster.close();
+    for (const result of closed)
+      if (result.status === 'rejected')
+        this.#logger.warn('A session did not close cleanly', {
+          error: (result.reason as Error).message,
+        });
+  }
+
+  /** The driver closes what it has opened, and forgets what was closed before. */
+  #open<T extends Closable>(kind: string, make: (id: string, onClosed: () => void) => T): T {
+    const session: T = make(`${kind}-${++this.#count}`, () => this.#sessions.delete(session));
+    this.#sessions.add(session);
+    return session;
+  }
+
+  #requireOpen(): void {
+    if (this.#closing) throw new ClosedError('The driver was closed: make a new one.');
+  }
+}

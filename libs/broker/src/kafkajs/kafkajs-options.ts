@@ -1,0 +1,94 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import type { DriverLogger } from '../port/driver.js';
+import { InvalidOptionError } from '../port/errors.js';
+import { rejectUnknownKeys } from '../port/validate-options.js';
+import type { Runtime } from '../runtime/index.js';
+import type { PrefetchBudget } from './consuming/prefetch-budget.js';
+
+/** How to authenticate; a custom mechanism brings `authenticationProvider` as kafkajs defines it. */
+export type SaslOptions =
+  | {
+      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+      readonly username: string;
+      readonly password: string;
+    }
+  | {
+      readonly mechanism: 'oauthbearer';
+      readonly oauthBearerProvider: () => Promise<{ readonly value: string }>;
+    }
+  | {
+      readonly mechanism: string;
+      readonly authenticationProvider: (arguments_: unknown) => {
+        authenticate(): Promise<void>;
+      };
+    };
+
+export interface KafkajsOptions {
+  /** `host:port` of some brokers; the rest are learnt from them. */
+  readonly brokers: readonly string[] | string;
+  /** Default `nest-event-bus`. */
+  readonly clientId?: string;
+  readonly ssl?: boolean | TlsOptions;
+  readonly sasl?: SaslOptions;
+  /** Default 5 s. */
+  readonly connectionTimeoutMs?: number;
+  /** Default 30 s. */
+  readonly requestTimeoutMs?: number;
+  /** Bytes fetched ahead. Default: one budget of 64 MiB for the whole process. */
+  readonly prefetchBudget?: PrefetchBudget;
+  readonly runtime?: Runtime;
+  readonly logger?: DriverLogger;
+}
+
+const KEYS = [
+  'brokers',
+  'clientId',
+  'ssl',
+  'sasl',
+  'connectionTimeoutMs',
+  'requestTimeoutMs',
+  'prefetchBudget',
+  'runtime',
+  'logger',
+] as const satisfies readonly (keyof KafkajsOptions)[];
+
+export interface ClusterSettings {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly ssl?: unknown;
+  readonly sasl?: unknown;
+  readonly connectionTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+}
+
+export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings {
+  rejectUnknownKeys('kafkajs driver', options, KEYS);
+  return {
+    brokers: addresses(options.brokers),
+    clientId: options.clientId ?? 'nest-event-bus',
+    connectionTimeoutMs: milliseconds('connectionTimeoutMs', options.connectionTimeoutMs ?? 5_000),
+    requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
+    // kafkajs spreads the options into tls.connect and writes into the sasl object: both get copies.
+    ...(options.ssl ? { ssl: options.ssl === true ? {} : { ...options.ssl } } : {}),
+    ...(options.sasl ? { sasl: { ...options.sasl } } : {}),
+  };
+}
+
+function addresses(brokers: KafkajsOptions['brokers']): readonly string[] {
+  const given: readonly unknown[] =
+    typeof brokers === 'string' ? brokers.split(',') : (brokers ?? []);
+  const list = given.map((broker) => String(broker).trim());
+  if (list.length === 0 || list[0] === '')
+    throw new InvalidOptionError('brokers is empty: give at least one address as "host:port".');
+  for (const broker of list)
+    if (!/^(\[[^\]]+\]|[^:\s]+):\d{1,5}$/.test(broker))
+      throw new InvalidOptionError(`"${broker}" is not a broker address: write it as "host:port".`);
+  return list;
+}
+
+function milliseconds(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidOptionError(
+    `${name} must be a whole number of milliseconds above 0, not ${value}.`,
+  );
+}

@@ -1,0 +1,203 @@
+import { Metadata, type ApiRequest, type Target, type TopicMetadata } from '../wire/index.js';
+import { Reader } from '../wire/reader.js';
+import { Writer } from '../wire/writer.js';
+import type { SenderCluster } from './index.js';
+import { ClosedError, RequestTimeoutError } from '../../port/errors.js';
+import type { BrokerRecord, TopicPartition } from '../../port/record.js';
+import { RecordBatchReader } from '../../records/index.js';
+import { Deferred, VirtualRuntime, sleep, within } from '../../runtime/index.js';
+
+export interface AskedPartition extends TopicPartition {
+  readonly records: readonly BrokerRecord[];
+  readonly batchBytes: number;
+}
+
+/** One produce request as it arrived. */
+export interface AskedProduce {
+  readonly node: number;
+  readonly lane: string;
+  readonly partitions: readonly AskedPartition[];
+}
+
+export interface PartitionStep {
+  readonly code?: number;
+  /** Default: whether the code is 0. */
+  readonly writes?: boolean;
+  readonly baseOffset?: number;
+  readonly appendTime?: number;
+  readonly recordErrors?: readonly (readonly [index: number, message: string | null])[];
+  readonly isLeftOut?: boolean;
+}
+
+export interface ProduceStep {
+  readonly takesMs?: number;
+  /** Answers when it resolves. */
+  readonly until?: Promise<void>;
+  /** Instead of an answer; the records are written all the same where a partition's step says so. */
+  readonly fails?: Error;
+  readonly on?: (partition: AskedPartition) => PartitionStep;
+}
+
+/** A cluster of one to many leaders in memory, which answers produce requests as the script says. */
+export class ScriptedCluster implements SenderCluster {
+  readonly runtime = new VirtualRuntime();
+  readonly metadata: Metadata;
+  readonly asked: AskedProduce[] = [];
+  readonly closedLanes: string[] = [];
+  /** Keeps requests from leaving, as a connection that is still being opened does. */
+  connecting: Promise<void> | undefined;
+  metadataAsked = 0;
+  metadataHeldUp: Promise<void> | undefined;
+  metadataFailure: Error | undefined;
+  mostUnderWay = 0;
+  #underWay = 0;
+  #isClosed = false;
+  readonly #topics = new Map<string, { code: number; leaders: number[] }>();
+  readonly #logs = new Map<string, string[]>();
+  readonly #cut = new Deferred<never>();
+
+  /** What becomes of a request; by default everything is written. */
+  script: (asked: AskedProduce, attempt: number) => ProduceStep = () => ({});
+
+  constructor(topics: Readonly<Record<string, readonly number[]>> = { orders: [0, 0, 0] }) {
+    for (const [name, leaders] of Object.entries(topics)) this.create(name, leaders);
+    this.metadata = new Metadata(this.runtime, async (names) => {
+      this.metadataAsked++;
+      await this.metadataHeldUp;
+      if (this.metadataFailure) throw this.metadataFailure;
+      const nodes = new Set([...this.#topics.values()].flatMap(({ leaders }) => leaders));
+      return {
+        brokers: [...nodes].map((id) => ({ id, host: 'node', port: id, rack: null })),
+        clusterId: 'scripted',
+        controllerId: 0,
+        topics: names.map((name) => this.#describe(name)),
+      };
+    });
+  }
+
+  /** `leaders` has the leading node of each partition, -1 for none. */
+  create(name: string, leaders: readonly number[]): void {
+    this.#topics.set(name, { code: 0, leaders: [...leaders] });
+  }
+
+  breakTopic(name: string, code: number): void {
+    this.#topics.set(name, { code, leaders: [] });
+  }
+
+  /** The values in a partition's log, in order. */
+  log(topic: string, partition: number): readonly string[] {
+    return this.#logs.get(`${topic}/${partition}`) ?? [];
+  }
+
+  async request<T>(
+    target: Target,
+    lane: string,
+    request: ApiRequest<T>,
+    { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
+  ): Promise<T> {
+    if (this.#isClosed) throw closed();
+    const exchange = this.#exchange(Number(target), lane, request);
+    const late = () => new RequestTimeoutError(`No answer within ${timeoutMs} ms.`);
+    return Promise.race([within(this.runtime, timeoutMs, exchange, late), this.#cut.promise]);
+  }
+
+  closeLane(lane: string): void {
+    this.closedLanes.push(lane);
+  }
+
+  /** As a driver that is closed under its sessions. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cut.reject(closed());
+  }
+
+  async #exchange<T>(node: number, lane: string, request: ApiRequest<T>): Promise<T> {
+    this.mostUnderWay = Math.max(this.mostUnderWay, ++this.#underWay);
+    try {
+      await this.connecting;
+      const asked = { node, lane, partitions: decode(await request.encode(8)) };
+      this.asked.push(asked);
+      const step = this.script(asked, this.asked.length);
+      const answer = this.#carryOut(asked, step);
+      if (step.takesMs !== undefined) await sleep(this.runtime, step.takesMs);
+      await step.until;
+      if (step.fails) throw step.fails;
+      return await request.decode(answer, 8);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  #carryOut(asked: AskedProduce, { on = () => ({}) }: ProduceStep): Buffer {
+    const answers = asked.partitions.flatMap((partition) => {
+      const step = on(partition);
+      const baseOffset = this.#append(partition, step);
+      return step.isLeftOut ? [] : [{ ...partition, step, baseOffset }];
+    });
+    const writer = new Writer();
+    writer.array(answers, ({ topic, partition, step, baseOffset }) => {
+      const { code = 0, appendTime = -1, recordErrors = [] } = step;
+      writer.string(topic).array([0], () => {
+        writer
+          .int32(partition)
+          .int16(code)
+          .int64(step.baseOffset ?? baseOffset)
+          .int64(appendTime);
+        writer.int64(0).array(recordErrors, ([index, message]) => {
+          writer.int32(index).nullableString(message);
+        });
+        writer.nullableString(null);
+      });
+    });
+    return writer.int32(0).toBuffer();
+  }
+
+  #append({ topic, partition, records }: AskedPartition, step: PartitionStep): number {
+    if (!(step.writes ?? (step.code ?? 0) === 0)) return -1;
+    const key = `${topic}/${partition}`;
+    const log = this.#logs.get(key) ?? [];
+    this.#logs.set(key, log);
+    const baseOffset = log.length;
+    log.push(...records.map(({ value }) => String(value)));
+    return baseOffset;
+  }
+
+  #describe(name: string): TopicMetadata {
+    const topic = this.#topics.get(name) ?? { code: 3, leaders: [] };
+    const partitions = topic.leaders.map((leader, partition) => ({
+      code: leader < 0 ? 5 : 0,
+      partition,
+      leader,
+      leaderEpoch: 1,
+      replicas: [leader],
+      inSync: [leader],
+    }));
+    return { code: topic.code, name, id: null, internal: false, partitions };
+  }
+}
+
+function closed(): ClosedError {
+  return new ClosedError('The driver was closed.');
+}
+
+function decode(body: Buffer): readonly AskedPartition[] {
+  const reader = new Reader(body);
+  reader.nullableString();
+  reader.int16();
+  reader.int32();
+  return reader
+    .array(() => {
+      const topic = reader.string();
+      return reader.array(() => {
+        const partition = reader.int32();
+        const batch = reader.nullableBytes() ?? Buffer.alloc(0);
+        return { topic, partition, records: recordsIn(batch), batchBytes: batch.length };
+      });
+    })
+    .flat();
+}
+
+function recordsIn(batch: Buffer): readonly BrokerRecord[] {
+  const reader = new RecordBatchReader(batch, { topic: '', partition: 0, fetchOffset: 0 });
+  return reader.next(Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,23 @@
+import type { DriverLogger } from '../../port/driver.js';
+import type { ClosedError } from '../../port/errors.js';
+import type { ResolvedProducerOptions } from '../../port/validate-options.js';
+import type { RecordCodec } from '../../records/index.js';
+import type { Cluster } from '../wire/index.js';
+
+/** What of the cluster a sender needs. */
+export type SenderCluster = Pick<Cluster, 'request' | 'metadata' | 'runtime' | 'closeLane'>;
+
+export interface SenderContext {
+  readonly cluster: SenderCluster;
+  readonly logger: DriverLogger;
+  readonly options: ResolvedProducerOptions;
+  readonly codec: RecordCodec | undefined;
+  /** The cluster was closed under us: nothing will be answered any more. */
+  readonly onClusterClosed: (error: ClosedError) => void;
+}
+
+/** Delays between attempts. A leader election takes a second or two; a stale leader is mended by the first refresh. */
+export const RETRY_BACKOFF = { initialMs: 50, maxMs: 1_000 } as const;
+
+/** Header and frame of a produce request with its topic and partition, generously. */
+export const REQUEST_OVERHEAD = 512;

@@ -1,0 +1,167 @@
+import type { Isolation } from '../../port/consumer.js';
+import type { TopicPartition } from '../../port/record.js';
+import { ownRequest, type ApiRequest } from './api-request.js';
+import { byTopic } from './by-topic.js';
+import { isolationByte } from './offset-requests.js';
+import type { Reader } from './reader.js';
+import type { Writer } from './writer.js';
+
+export interface FetchPosition extends TopicPartition {
+  /** Where known, the broker is asked by it: a topic that was deleted and created again is another. */
+  readonly topicId: string | null;
+  readonly offset: number;
+  readonly leaderEpoch: number;
+  readonly maxBytes: number;
+}
+
+export interface FetchParameters {
+  readonly maxWaitMs: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly isolation: Isolation;
+  readonly partitions: readonly FetchPosition[];
+}
+
+export interface FetchedPartition extends TopicPartition {
+  readonly code: number;
+  readonly highWatermark: number;
+  readonly lastStableOffset: number;
+  readonly logStartOffset: number;
+  readonly aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
+  /** A view into the answer. */
+  readonly records: Buffer | null;
+}
+
+export interface FetchAnswer {
+  readonly code: number;
+  readonly partitions: readonly FetchedPartition[];
+}
+
+/** No fetch session: pausing a partition is then just not asking for it. */
+const NO_SESSION = { id: 0, epoch: -1 };
+const BY_TOPIC_ID = 13;
+
+/**
+ * Version 13 names topics by their id: a topic that was deleted and created again is not read on
+ * from the middle. Version 11 names them, for brokers and topics that have no ids.
+ */
+export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchAnswer> {
+  const identified = fetch.partitions.every(({ topicId }) => topicId !== null);
+  return ownRequest({
+    apiKey: 1,
+    apiName: 'Fetch',
+    versions: identified ? [11, BY_TOPIC_ID] : [11],
+    flexibleFrom: 12,
+    write: (writer, version) =>
+      version >= BY_TOPIC_ID ? writeById(writer, fetch) : writeByName(writer, fetch),
+    read: (reader, version) =>
+      version >= BY_TOPIC_ID ? readById(reader, namesOf(fetch)) : readByName(reader),
+  });
+}
+
+function writeHead(writer: Writer, fetch: FetchParameters): void {
+  writer
+    .int32(-1)
+    .int32(fetch.maxWaitMs)
+    .int32(fetch.minBytes)
+    .int32(fetch.maxBytes)
+    .int8(isolationByte(fetch.isolation))
+    .int32(NO_SESSION.id)
+    .int32(NO_SESSION.epoch);
+}
+
+function writeByName(writer: Writer, fetch: FetchParameters): void {
+  writeHead(writer, fetch);
+  writer.array(byTopic(fetch.partitions), ([topic, partitions]) => {
+    writer.string(topic).array(partitions, (position) => {
+      writer
+        .int32(position.partition)
+        .int32(position.leaderEpoch)
+        .int64(position.offset)
+        .int64(-1)
+        .int32(position.maxBytes);
+    });
+  });
+  writer.int32(0).string('');
+}
+
+function writeById(writer: Writer, fetch: FetchParameters): void {
+  writeHead(writer, fetch);
+  writer.compactArray(byTopic(fetch.partitions), ([, partitions]) => {
+    writer.raw(Buffer.from(partitions[0]?.topicId ?? '', 'hex'));
+    writer.compactArray(partitions, (position) => {
+      writer
+        .int32(position.partition)
+        .int32(position.leaderEpoch)
+        .int64(position.offset)
+        .int32(-1)
+        .int64(-1)
+        .int32(position.maxBytes)
+        .noTags();
+    });
+    writer.noTags();
+  });
+  writer
+    .compactArray([], () => undefined)
+    .compactString('')
+    .noTags();
+}
+
+function readByName(reader: Reader): FetchAnswer {
+  reader.int32();
+  const code = reader.int16();
+  reader.int32();
+  const partitions = reader.array(() => {
+    const topic = reader.string();
+    return reader.array(() => {
+      const head = readPartitionHead(reader);
+      const aborted = reader.array(() => readAborted(reader));
+      reader.int32();
+      return { topic, ...head, aborted, records: reader.nullableBytes() };
+    });
+  });
+  return { code, partitions: partitions.flat() };
+}
+
+function readById(reader: Reader, names: ReadonlyMap<string | null, string>): FetchAnswer {
+  reader.int32();
+  const code = reader.int16();
+  reader.int32();
+  const partitions = reader.compactArray(() => {
+    const topic = names.get(reader.uuid()) ?? '';
+    const those = reader.compactArray(() => {
+      const head = readPartitionHead(reader);
+      const aborted = reader.compactArray(() => {
+        const transaction = readAborted(reader);
+        reader.skipTags();
+        return transaction;
+      });
+      reader.int32();
+      const records = reader.compactNullableBytes();
+      reader.skipTags();
+      return { topic, ...head, aborted, records };
+    });
+    reader.skipTags();
+    return those;
+  });
+  reader.skipTags();
+  return { code, partitions: partitions.flat() };
+}
+
+function readPartitionHead(reader: Reader) {
+  return {
+    partition: reader.int32(),
+    code: reader.int16(),
+    highWatermark: reader.int64(),
+    lastStableOffset: reader.int64(),
+    logStartOffset: reader.int64(),
+  };
+}
+
+function readAborted(reader: Reader) {
+  return { producerId: reader.bigint64(), firstOffset: reader.int64() };
+}
+
+function namesOf({ partitions }: FetchParameters): ReadonlyMap<string | null, string> {
+  return new Map(partitions.map(({ topicId, topic }) => [topicId, topic]));
+}

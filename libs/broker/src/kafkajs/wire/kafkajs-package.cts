@@ -1,0 +1,4 @@
+// CommonJS in both builds: the only way to read a JSON file of another package that works in both.
+import kafkajsPackage = require('kafkajs/package.json');
+
+export = kafkajsPackage;
