@@ -1,0 +1,41 @@
+/**
+ * Runs two contenders alternately, in both orders (ABBA), so that neither profits from a warm
+ * broker or a warm process, and gives medians with their spread.
+ *
+ * @param {{ name: string, run: () => Promise<number> }} ours gives a rate: more is better
+ * @param {{ name: string, run: () => Promise<number> }} theirs
+ * @param {{ rounds?: number, warmUps?: number }} [options]
+ */
+export async function compareRates(ours, theirs, { rounds = 4, warmUps = 1 } = {}) {
+  for (let index = 0; index < warmUps; index++) {
+    await ours.run();
+    await theirs.run();
+  }
+  /** @type {{ ours: number[], theirs: number[] }} */
+  const rates = { ours: [], theirs: [] };
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? ['ours', 'theirs'] : ['theirs', 'ours'];
+    for (const who of order) rates[who].push(await (who === 'ours' ? ours : theirs).run());
+  }
+  return {
+    ours: summary(ours.name, rates.ours),
+    theirs: summary(theirs.name, rates.theirs),
+    ratio: median(rates.ours) / median(rates.theirs),
+  };
+}
+
+/** @param {string} name @param {number[]} values */
+export function summary(name, values) {
+  return { name, median: median(values), least: Math.min(...values), most: Math.max(...values) };
+}
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  return percentile(values, 0.5);
+}
+
+/** @param {readonly number[]} values @param {number} share */
+export function percentile(values, share) {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+}

@@ -1,0 +1,48 @@
+import type { BrokerDriver } from '@nest-event-bus/broker';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+
+const EVERY_MS = 25;
+
+/** Writes 0, 1, 2, … to each partition, all the time, and remembers at which offset each number stands. */
+export class NumberedWriter {
+  /** By partition: the offset of each number. */
+  readonly offsets: readonly number[][];
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(
+    driver: BrokerDriver,
+    readonly topic: string,
+    partitions: number,
+  ) {
+    this.offsets = Array.from({ length: partitions }, () => []);
+    this.#running = this.#run(driver);
+    this.#running.catch(() => undefined);
+  }
+
+  get written(): number {
+    return this.offsets.reduce((sum, numbers) => sum + numbers.length, 0);
+  }
+
+  /** Rejects when a record could not be written. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(driver: BrokerDriver): Promise<void> {
+    const producer = driver.producer({ lingerMs: 0 });
+    while (!this.#stop.signal.aborted) {
+      const written = await producer.send(
+        this.offsets.map((numbers, partition) => ({
+          topic: this.topic,
+          partition,
+          value: String(numbers.length),
+        })),
+      );
+      for (const { partition, offset } of written) this.offsets[partition]?.push(offset);
+      await sleep(realRuntime, EVERY_MS, this.#stop.signal).catch(() => undefined);
+    }
+    await producer.close();
+  }
+}

@@ -1,0 +1,131 @@
+import type { CommittedWatch, Regression } from './committed-watch.js';
+import type { Completeness, Handled } from './completeness.js';
+import type { MemberEvent, Position } from './member-messages.js';
+import { Disturbances } from './disturbances.js';
+import type { RoundSettings } from './round-settings.js';
+import {
+  commitsAfterTakeover,
+  sharedInOneGeneration,
+  slowestToNotice,
+  takenBeforeHandedBack,
+  tenuresOf,
+  type MemberStory,
+  type Overlap,
+} from './tenures.js';
+
+const SLOWEST_COMMIT_MS = 100;
+
+export interface OwnershipReport {
+  readonly figures: Readonly<Record<string, number | string>>;
+  readonly commitsInRevocations: number;
+  /** In a revocation, beyond the bound, and at a time when the machine kept pace. */
+  readonly slowCommits: readonly string[];
+  /** The longest time for which the machine kept somebody waiting. */
+  readonly disturbedForMs: number;
+  readonly failedInRevocations: readonly string[];
+  readonly longestRevocationMs: number;
+  readonly lostByOthers: readonly string[];
+  readonly broken: readonly string[];
+  readonly sharedInOneGeneration: readonly Overlap[];
+  readonly takenBeforeHandedBack: readonly Overlap[];
+  readonly commitsAfterTakeover: readonly MemberEvent[];
+  readonly regressions: readonly Regression[];
+  readonly completeness: Completeness;
+  /** Partitions whose first record after the restart was not the one at the committed offset. */
+  readonly startedElsewhere: readonly number[];
+}
+
+export interface RoundFindings {
+  readonly settings: RoundSettings;
+  readonly order: readonly string[];
+  readonly takeoverMs: number;
+  readonly stories: readonly MemberStory[];
+  /** The member that never hands back: it is the only one that may lose what it has. */
+  readonly stuck: string;
+  readonly watch: CommittedWatch;
+  readonly written: number;
+  readonly completeness: Completeness;
+  readonly committed: readonly Position[];
+  readonly readAfterwards: readonly Handled[];
+}
+
+export function ownershipReport(findings: RoundFindings): OwnershipReport {
+  const { settings, stories, stuck, watch, completeness } = findings;
+  const tenures = tenuresOf(stories);
+  const events = stories.flatMap((story) => story.events);
+  const commits = events.filter((event) => event.kind === 'committed');
+  const inside = commits.filter(({ insideRevocation }) => insideRevocation);
+  const outside = commits.filter(({ insideRevocation }) => !insideRevocation);
+  const disturbances = new Disturbances(watch.looks, events);
+  const others = stories.filter(({ name }) => name !== stuck);
+  const longestRevocationMs = Math.max(0, ...others.flatMap(revocationsOf));
+  return {
+    figures: {
+      seed: settings.seed,
+      incidents: findings.order.join(', '),
+      'session time-out ms': settings.sessionTimeoutMs,
+      written: findings.written,
+      'read after the restart': findings.readAfterwards.length,
+      duplicates: completeness.duplicates,
+      missing: completeness.missing.length,
+      commits: commits.length,
+      'in revocations': inside.length,
+      'slowest in a revocation ms': Math.max(0, ...inside.map(tookMs)),
+      'slowest elsewhere ms': Math.max(0, ...outside.map(tookMs)),
+      'longest revocation ms': longestRevocationMs,
+      'takeover from the stuck member ms': findings.takeoverMs,
+      'loss noticed late by ms': slowestToNotice(tenures),
+      'looks at the offsets': watch.looks.length,
+      'machine kept somebody waiting for ms': disturbances.longestMs,
+    },
+    commitsInRevocations: inside.length,
+    slowCommits: inside
+      .filter((commit) => tookMs(commit) > SLOWEST_COMMIT_MS)
+      .filter(({ startedAt, at }) => !disturbances.during({ from: startedAt, to: at }))
+      .map((commit) => `${tookMs(commit)} ms at ${commit.startedAt}`),
+    disturbedForMs: disturbances.longestMs,
+    failedInRevocations: others.flatMap((story) => failuresInRevocations(story)),
+    longestRevocationMs,
+    lostByOthers: others.flatMap(lossesOf),
+    broken: stories.flatMap(({ name, events: said }) =>
+      said.flatMap((event) => (event.kind === 'broke' ? `${name}: ${event.error}` : [])),
+    ),
+    sharedInOneGeneration: sharedInOneGeneration(tenures),
+    takenBeforeHandedBack: takenBeforeHandedBack(tenures),
+    commitsAfterTakeover: commitsAfterTakeover(stories, tenures),
+    regressions: watch.regressions,
+    completeness,
+    startedElsewhere: startedElsewhere(findings),
+  };
+}
+
+function tookMs({ at, startedAt }: { readonly at: number; readonly startedAt: number }): number {
+  return at - startedAt;
+}
+
+function revocationsOf({ events }: MemberStory): number[] {
+  return events.flatMap((event, index) => {
+    if (event.kind !== 'revoked') return [];
+    const begun = events.slice(0, index).findLast(({ kind }) => kind === 'revoking');
+    return begun ? event.at - begun.at : [];
+  });
+}
+
+function failuresInRevocations({ name, events }: MemberStory): string[] {
+  return events.flatMap((event) =>
+    event.kind === 'commit-failed' && event.insideRevocation ? `${name}: ${event.error}` : [],
+  );
+}
+
+function lossesOf({ name, events }: MemberStory): string[] {
+  return events.flatMap((event) =>
+    event.kind === 'lost' ? `${name} lost ${event.partitions.join()} at ${event.at}` : [],
+  );
+}
+
+function startedElsewhere({ committed, readAfterwards }: RoundFindings): number[] {
+  return committed.flatMap(({ partition, offset }) => {
+    const first = readAfterwards.find((record) => record.partition === partition);
+    return first && first.offset !== offset ? partition : [];
+  });
+}

@@ -1,0 +1,7 @@
+export interface RoundSettings {
+  readonly brokers: readonly string[];
+  readonly seed: number;
+  readonly sessionTimeoutMs: number;
+  /** The longest quiet time between two incidents. */
+  readonly mostQuietMs: number;
+}

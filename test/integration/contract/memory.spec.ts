@@ -1,0 +1,21 @@
+import { brokerContract } from '@nest-event-bus/broker/contract';
+import { memory } from '@nest-event-bus/broker/memory';
+import { MemoryCase } from './memory-case.js';
+
+brokerContract(
+  { describe, it, afterAll },
+  {
+    name: 'memory',
+    capabilities: memory().capabilities,
+    abilities: [
+      'openTransaction',
+      'unplug',
+      'loseAnswers',
+      'delayAnswers',
+      'refuseWrites',
+      'expelMember',
+      'loseCoordinator',
+    ],
+    open: () => new MemoryCase(),
+  },
+);

@@ -1,0 +1,195 @@
+import { CompressionTypes, Kafka, logLevel, type Producer } from 'kafkajs';
+import {
+  ClosedError,
+  type AdminSession,
+  type BrokerDriver,
+  type BrokerRecord,
+} from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { eventually, unique } from '@nest-event-bus/testing';
+import { describeWithCluster, describeWithKafka } from '../support/index.js';
+
+/** Wider than one fetch of a range, which is one MiB. */
+const WIDE = 'x'.repeat(30_000);
+
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const closable of opened.splice(0).reverse()) await closable.close();
+});
+
+function driverOf(brokers: readonly string[]): BrokerDriver {
+  const driver = kafkajs({ brokers, clientId: 'admin-spec' });
+  opened.push(driver);
+  return driver;
+}
+
+async function newTopic(
+  admin: AdminSession,
+  partitions = 1,
+  config: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const name = unique('admin');
+  await admin.createTopics([{ name, partitions, config }]);
+  return name;
+}
+
+/** kafkajs's own producer: it can write in transactions and choose the size of its batches. */
+async function producerOn(brokers: readonly string[], transactional = false): Promise<Producer> {
+  const producer = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).producer(
+    transactional
+      ? { transactionalId: unique('admin'), idempotent: true, maxInFlightRequests: 1 }
+      : {},
+  );
+  await producer.connect();
+  opened.push({ close: () => producer.disconnect() });
+  return producer;
+}
+
+async function offsetsIn(range: AsyncIterable<BrokerRecord>): Promise<number[]> {
+  const offsets: number[] = [];
+  for await (const { offset } of range) offsets.push(offset);
+  return offsets;
+}
+
+const upTo = (to: number, from = 0): number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index);
+
+describeWithKafka('a range of a real log', ({ brokers }) => {
+  /** Three MiB and a half, in batches of ten records. */
+  async function wideTopic(admin: AdminSession): Promise<string> {
+    const topic = await newTopic(admin);
+    const producer = await producerOn(brokers);
+    for (let batch = 0; batch < 12; batch++)
+      await producer.send({ topic, messages: upTo(10).map(() => ({ value: WIDE })) });
+    return topic;
+  }
+
+  it('takes as many fetches as it needs, and starts and ends in the middle of batches', async () => {
+    const admin = driverOf(brokers).admin();
+    const topic = await wideTopic(admin);
+    expect(await offsetsIn(admin.readRange(topic, 0, 3, 117))).toEqual(upTo(117, 3));
+  });
+
+  it('skips what was deleted while it was being read', async () => {
+    const admin = driverOf(brokers).admin();
+    const topic = await wideTopic(admin);
+    const offsets: number[] = [];
+    for await (const { offset } of admin.readRange(topic, 0, 0, 120)) {
+      if (offset === 0) await admin.deleteRecords(topic, [{ partition: 0, offset: 105 }]);
+      offsets.push(offset);
+    }
+    expect(offsets.slice(-15)).toEqual(upTo(120, 105));
+    expect(offsets.length).toBeLessThan(105);
+  });
+
+  it('passes over aborted records, and shows them when asked to', async () => {
+    const admin = driverOf(brokers).admin();
+    const topic = await newTopic(admin);
+    const producer = await producerOn(brokers, true);
+    for (const [value, end] of [
+      ['a', 'commit'],
+      ['gone', 'abort'],
+      ['b', 'commit'],
+      ['gone', 'abort'],
+    ] as const) {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, messages: [{ value }], compression: CompressionTypes.GZIP });
+      await transaction[end]();
+    }
+    // Each transaction takes two offsets: its record and the marker that ends it.
+    const all = { isolation: 'read_uncommitted' } as const;
+    expect(await offsetsIn(admin.readRange(topic, 0, 0, 100))).toEqual([0, 4]);
+    expect(await offsetsIn(admin.readRange(topic, 0, 0, 100, all))).toEqual([0, 2, 4, 6]);
+    expect(await offsetsIn(admin.readRange(topic, 0, 2, 4))).toEqual([]);
+  });
+
+  it('ends with the session, though it has records left', async () => {
+    const admin = driverOf(brokers).admin();
+    const topic = await wideTopic(admin);
+    const range = admin.readRange(topic, 0, 0, 120)[Symbol.asyncIterator]();
+    await range.next();
+    await admin.close();
+    await expect(range.next()).rejects.toThrow(ClosedError);
+  });
+
+  it('leaves no connection behind', async () => {
+    const sockets = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const admin = driverOf(brokers).admin();
+    const topic = await wideTopic(admin);
+    await admin.watermarks(topic);
+    const before = sockets();
+    for (let round = 0; round < 5; round++)
+      for await (const { offset } of admin.readRange(topic, 0, 0, 5)) if (offset === 2) break;
+    await eventually(() => sockets() <= before, { description: 'the sockets to be gone' });
+  });
+});
+
+describeWithKafka('groups and topics on a real broker', ({ brokers }) => {
+  it('shows the offsets of a group while a transaction is about to change them', async () => {
+    const admin = driverOf(brokers).admin();
+    const [topic, groupId] = [await newTopic(admin), unique('group')];
+    await admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 3 }]);
+    const producer = await producerOn(brokers, true);
+    const transaction = await producer.transaction();
+    await transaction.sendOffsets({
+      consumerGroupId: groupId,
+      topics: [{ topic, partitions: [{ partition: 0, offset: '7' }] }],
+    });
+    expect(await admin.groupOffsets(groupId)).toMatchObject([{ topic, offset: 3 }]);
+    await transaction.commit();
+  });
+
+  it('creates a topic with the configuration given and the defaults of the broker', async () => {
+    const admin = driverOf(brokers).admin();
+    const name = unique('admin');
+    await admin.createTopics([{ name, config: { 'cleanup.policy': 'compact' } }]);
+    const [topic] = await admin.topics([name]);
+    expect(topic?.partitions.length).toBeGreaterThan(0);
+    expect(topic?.id).toMatch(/^[0-9a-f]{32}$/);
+    expect((await admin.topicConfig(name))['cleanup.policy']).toBe('compact');
+  });
+
+  it('can be asked for many things at once', async () => {
+    const admin = driverOf(brokers).admin();
+    const topics = await Promise.all(upTo(8).map(() => newTopic(admin, 2)));
+    const watermarks = await Promise.all(topics.map((topic) => admin.watermarks(topic)));
+    for (const each of watermarks)
+      expect(each).toEqual([0, 1].map((partition) => ({ partition, low: 0, high: 0 })));
+  });
+});
+
+jest.setTimeout(90_000);
+
+describeWithCluster('an admin of three brokers', { brokers: 3 }, (cluster) => {
+  it('finds the groups of all of them', async () => {
+    const admin = driverOf(cluster().brokers).admin();
+    const topic = await newTopic(admin);
+    const groups = upTo(12).map(() => unique('group'));
+    for (const groupId of groups)
+      await admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 0 }]);
+    const found = (await admin.groups()).map(({ groupId }) => groupId);
+    expect(found).toEqual(expect.arrayContaining(groups));
+  });
+
+  it('reads on and looks after offsets when the leader is gone', async () => {
+    const admin = driverOf(cluster().brokers).admin();
+    const topic = await newTopic(admin);
+    const producer = await producerOn(cluster().brokers);
+    for (let batch = 0; batch < 12; batch++)
+      await producer.send({ topic, messages: upTo(10).map(() => ({ value: WIDE })) });
+    const leader = (await admin.topics([topic]))[0]?.partitions[0]?.leader ?? -1;
+    const offsets: number[] = [];
+    for await (const { offset } of admin.readRange(topic, 0, 0, 120)) {
+      if (offset === 0) await cluster().kill(leader);
+      offsets.push(offset);
+    }
+    expect(offsets).toEqual(upTo(120));
+    expect(await admin.watermarks(topic)).toEqual([{ partition: 0, low: 0, high: 120 }]);
+    expect(await admin.deleteRecords(topic, [{ partition: 0, offset: 60 }])).toEqual([
+      { partition: 0, low: 60 },
+    ]);
+    await cluster().restart(leader);
+  });
+});

@@ -1,0 +1,281 @@
+import { Cluster, kafkajsRequest } from '../../../libs/broker/src/kafkajs/wire/index.js';
+import {
+  ClassicMembership,
+  GroupCoordinator,
+  groupLane,
+  joinLane,
+  OffsetCommitter,
+  type MembershipHost,
+} from '../../../libs/broker/src/kafkajs/group/index.js';
+import {
+  ConnectionError,
+  FencedError,
+  InconsistentGroupProtocolError,
+  type AssignorName,
+  type SessionStatus,
+  type TopicPartition,
+} from '@nest-event-bus/broker';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually } from '@nest-event-bus/testing';
+import { describeWithKafka, type SharedKafka } from '../support/index.js';
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+interface MemberSettings {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  readonly assignors?: readonly AssignorName[];
+  readonly sessionTimeoutMs?: number;
+  readonly rebalanceTimeoutMs?: number;
+  readonly on?: Partial<MembershipHost>;
+}
+
+let sessions = 0;
+
+/** A member with connections of its own, which can be taken from it. */
+class TestMember {
+  readonly events: string[] = [];
+  readonly statuses: SessionStatus[] = [];
+  readonly membership: ClassicMembership;
+  readonly committer: OffsetCommitter;
+  readonly cluster: Cluster;
+  readonly sessionId = `test-${++sessions}`;
+  owned: readonly TopicPartition[] = [];
+
+  constructor(brokers: readonly string[], settings: MemberSettings) {
+    const { groupId, topics, on = {} } = settings;
+    this.cluster = connect(brokers);
+    const coordinator = new GroupCoordinator({
+      cluster: this.cluster,
+      groupId,
+      sessionId: this.sessionId,
+    });
+    const sessionTimeoutMs = settings.sessionTimeoutMs ?? 1_000;
+    this.membership = new ClassicMembership({
+      cluster: this.cluster,
+      coordinator,
+      sessionId: this.sessionId,
+      groupId,
+      topics,
+      assignors: settings.assignors ?? ['sticky', 'range'],
+      sessionTimeoutMs,
+      heartbeatIntervalMs: Math.floor(sessionTimeoutMs / 4),
+      rebalanceTimeoutMs: settings.rebalanceTimeoutMs ?? 5_000,
+      logger: silent,
+      host: {
+        onAssigned: async (partitions, generation, ending) => {
+          this.owned = partitions;
+          this.events.push(`assigned ${partitions.length}`);
+          await on.onAssigned?.(partitions, generation, ending);
+        },
+        onRevoked: async (partitions) => {
+          this.events.push(`revoked ${partitions.length}`);
+          await on.onRevoked?.(partitions);
+          this.owned = [];
+        },
+        onLost: async (partitions) => {
+          this.events.push(`lost ${partitions.length}`);
+          this.owned = [];
+        },
+        onStatus: (status) => this.statuses.push(status),
+      },
+    });
+    this.committer = new OffsetCommitter({
+      coordinator,
+      membership: () => this.membership,
+      isOwned: () => true,
+    });
+    this.membership.start();
+  }
+
+  get state(): string {
+    return this.statuses.at(-1)?.state ?? 'idle';
+  }
+
+  get names(): string[] {
+    return this.owned.map(({ topic, partition }) => `${topic}/${partition}`).sort();
+  }
+
+  /** As a process that hangs: nothing of it reaches the broker any more, and it does not notice. */
+  freeze(): () => void {
+    const request = this.cluster.request.bind(this.cluster);
+    const gone = new ConnectionError('The process hangs.');
+    this.cluster.request = () => Promise.reject(gone);
+    for (const lane of [joinLane(this.sessionId), groupLane(this.sessionId)])
+      this.cluster.closeLane(lane, gone);
+    return () => {
+      this.cluster.request = request;
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.membership.close();
+    this.cluster.close();
+  }
+}
+
+function connect(brokers: readonly string[]): Cluster {
+  return new Cluster({
+    brokers,
+    clientId: 'membership-spec',
+    connectionTimeoutMs: 2_000,
+    requestTimeoutMs: 10_000,
+    runtime: realRuntime,
+  });
+}
+
+async function createTopic(kafka: SharedKafka, partitions: number, topic = kafka.unique('shared')) {
+  const cluster = connect(kafka.brokers);
+  const create = kafkajsRequest('CreateTopics', {
+    topics: [{ topic, numPartitions: partitions, replicationFactor: 1 }],
+    timeout: 5_000,
+  });
+  await cluster.request('controller', 'control', create);
+  await eventually(async () => {
+    await cluster.metadata.refresh([topic]);
+    return cluster.metadata.topic(topic)?.partitions.every(({ leader }) => leader >= 0);
+  });
+  cluster.close();
+  return topic;
+}
+
+const shareOut = (members: readonly TestMember[], topic: string, partitions: number) =>
+  eventually(
+    () => {
+      const expected = Array.from({ length: partitions }, (_, index) => `${topic}/${index}`);
+      expect(members.flatMap(({ names }) => names).sort()).toEqual(expected.sort());
+      expect(members.map(({ state }) => state)).toEqual(members.map(() => 'stable'));
+      return true;
+    },
+    { description: 'every partition to have one owner', timeoutMs: 15_000 },
+  );
+
+describeWithKafka('membership in an eager group, on a real broker', (kafka) => {
+  const members: TestMember[] = [];
+  const join = (settings: MemberSettings): TestMember => {
+    const member = new TestMember(kafka.brokers, settings);
+    members.push(member);
+    return member;
+  };
+
+  afterEach(async () => {
+    await Promise.all(members.splice(0).map((member) => member.close()));
+  });
+
+  it.each(['range', 'sticky'] as const)(
+    'two members share by %s, and the one that stays takes over from the one that leaves',
+    async (assignor) => {
+      const topic = await createTopic(kafka, 4);
+      const settings = {
+        groupId: kafka.unique('group'),
+        topics: [topic],
+        assignors: [assignor],
+        sessionTimeoutMs: 4_000,
+      };
+      const first = join(settings);
+      await shareOut([first], topic, 4);
+      const second = join(settings);
+      await shareOut([first, second], topic, 4);
+      expect([first.names.length, second.names.length]).toEqual([2, 2]);
+      const started = realRuntime.monotonic();
+      await first.close();
+      await shareOut([second], topic, 4);
+      expect(realRuntime.monotonic() - started).toBeLessThan(3_500);
+      expect(first.events).toEqual(['assigned 4', 'revoked 4', 'assigned 2', 'revoked 2']);
+    },
+    20_000,
+  );
+
+  it('a revocation of 3 s with a session of 1 s keeps the membership, and its commit is quick', async () => {
+    const topic = await createTopic(kafka, 2);
+    const groupId = kafka.unique('group');
+    const took: number[] = [];
+    const settings = { groupId, topics: [topic], rebalanceTimeoutMs: 10_000 };
+    const slow: TestMember = join({
+      ...settings,
+      on: {
+        onRevoked: async (partitions) => {
+          if (took.length > 0) return;
+          await sleep(realRuntime, 3_000);
+          const before = realRuntime.monotonic();
+          await slow.committer.commit(partitions.map((each) => ({ ...each, offset: 7 })));
+          took.push(realRuntime.monotonic() - before);
+        },
+      },
+    });
+    await shareOut([slow], topic, 2);
+    const { memberId } = slow.membership.snapshot;
+    const other = join(settings);
+    await shareOut([slow, other], topic, 2);
+    expect(took).toHaveLength(1);
+    expect(took[0]).toBeLessThanOrEqual(100);
+    expect(slow.membership.snapshot.memberId).toBe(memberId);
+    expect(slow.events).not.toContain('lost 2');
+    const stored = await other.committer.fetch([0, 1].map((partition) => ({ topic, partition })));
+    expect(stored.map(({ committed }) => committed?.offset)).toEqual([7, 7]);
+  }, 20_000);
+
+  it('a frozen member is taken over, is told of its loss, and comes back as a new member', async () => {
+    const topic = await createTopic(kafka, 2);
+    const settings = { groupId: kafka.unique('group'), topics: [topic] };
+    const [frozen, survivor] = [join(settings), join(settings)];
+    await shareOut([frozen, survivor], topic, 2);
+    const { snapshot } = frozen.membership;
+    const thaw = frozen.freeze();
+    await shareOut([survivor], topic, 2);
+    await eventually(() => frozen.events.at(-1) === 'lost 1');
+    const late = frozen.committer.commit([{ topic, partition: 0, offset: 99 }]);
+    await expect(late).rejects.toThrow(FencedError);
+    thaw();
+    await shareOut([frozen, survivor], topic, 2);
+    expect(frozen.membership.snapshot.memberId).not.toBe(snapshot.memberId);
+  }, 20_000);
+
+  it('a member that closes while its join is pending leaves no ghost behind', async () => {
+    const topic = await createTopic(kafka, 2);
+    const settings = { groupId: kafka.unique('group'), topics: [topic], sessionTimeoutMs: 6_000 };
+    const release = { now: () => undefined as void };
+    const gate = new Promise<void>((resolve) => (release.now = resolve));
+    const first = join({ ...settings, on: { onRevoked: () => gate } });
+    await shareOut([first], topic, 2);
+    const second = join(settings);
+    await eventually(() => first.events.includes('revoked 2'));
+    const before = realRuntime.monotonic();
+    await second.close();
+    release.now();
+    await shareOut([first], topic, 2);
+    expect(realRuntime.monotonic() - before).toBeLessThan(5_000);
+  }, 20_000);
+
+  it('a member that shares no assignor with the group says so, and hurts nobody', async () => {
+    const topic = await createTopic(kafka, 2);
+    const settings = { groupId: kafka.unique('group'), topics: [topic] };
+    const first = join({ ...settings, assignors: ['sticky'] });
+    await shareOut([first], topic, 2);
+    const second = join({ ...settings, assignors: ['range'] });
+    await eventually(() => second.state === 'retrying');
+    const status = second.statuses.at(-1);
+    expect(status).toMatchObject({ error: expect.any(InconsistentGroupProtocolError) as unknown });
+    expect(first.names).toHaveLength(2);
+  });
+
+  it('a topic that appears is shared out', async () => {
+    const [present, later] = [await createTopic(kafka, 1), kafka.unique('later')];
+    const member = join({ groupId: kafka.unique('group'), topics: [present, later] });
+    await shareOut([member], present, 1);
+    await createTopic(kafka, 2, later);
+    await eventually(() => member.names.length === 3, { timeoutMs: 8_000 });
+  }, 15_000);
+
+  it('fifty commits at once are stored in order', async () => {
+    const topic = await createTopic(kafka, 1);
+    const member = join({ groupId: kafka.unique('group'), topics: [topic] });
+    await shareOut([member], topic, 1);
+    const offsets = Array.from({ length: 50 }, (_, offset) => offset);
+    await Promise.all(
+      offsets.map((offset) => member.committer.commit([{ topic, partition: 0, offset }])),
+    );
+    const [stored] = await member.committer.fetch([{ topic, partition: 0 }]);
+    expect(stored?.committed?.offset).toBe(49);
+  });
+});

@@ -1,0 +1,112 @@
+import { completenessOf } from '../../chaos/broker/support/completeness.js';
+import { expectOwnership, print } from '../../chaos/broker/support/expect-ownership.js';
+import type { MemberEvent } from '../../chaos/broker/support/member-messages.js';
+import { OwnershipRound } from '../../chaos/broker/support/ownership-round.js';
+import {
+  commitsAfterTakeover,
+  ownersOf,
+  sharedInOneGeneration,
+  slowestToNotice,
+  takenBeforeHandedBack,
+  tenuresOf,
+  type MemberStory,
+} from '../../chaos/broker/support/tenures.js';
+import { describeWithKafka } from '../support/index.js';
+
+const SEED = 1;
+const SESSION_TIMEOUT_MS = 1_000;
+
+describeWithKafka('ownership of partitions, three members and a newcomer', ({ brokers }) => {
+  it('outlives a kill -9, a leave, a revocation of 3 s and one that never ends: nothing is lost', async () => {
+    const round = new OwnershipRound({
+      brokers,
+      seed: SEED,
+      sessionTimeoutMs: SESSION_TIMEOUT_MS,
+      mostQuietMs: 200,
+    });
+    const report = await round.run();
+    print(report);
+    expectOwnership(report, SESSION_TIMEOUT_MS);
+  });
+});
+
+describe('what such a round notices', () => {
+  const assigned = (at: number, generation: number): MemberEvent => ({
+    at,
+    kind: 'assigned',
+    generation,
+    memberId: 'id',
+    positions: [{ partition: 0, offset: 0 }],
+  });
+  const ended = (kind: 'revoked' | 'lost', at: number, generation: number): MemberEvent => ({
+    at,
+    kind,
+    generation,
+    partitions: [0],
+  });
+  const committed = (startedAt: number, generation: number): MemberEvent => ({
+    at: startedAt + 5,
+    kind: 'committed',
+    generation,
+    insideRevocation: false,
+    startedAt,
+    positions: [{ partition: 0, offset: 7 }],
+  });
+  const story = (name: string, ...events: MemberEvent[]): MemberStory => ({
+    name,
+    events,
+    endedAt: undefined,
+  });
+
+  it('one partition with two members in one generation', () => {
+    const tenures = tenuresOf([
+      story('a', assigned(1, 1), ended('revoked', 2, 1)),
+      story('b', assigned(5, 1)),
+    ]);
+    expect(sharedInOneGeneration(tenures)).toMatchObject([{ partition: 0 }]);
+    expect(takenBeforeHandedBack(tenures)).toEqual([]);
+  });
+
+  it('a partition that was given away before it was handed back', () => {
+    const tenures = tenuresOf([
+      story('a', assigned(1, 1), ended('revoked', 6, 1)),
+      story('b', assigned(5, 2)),
+    ]);
+    expect(takenBeforeHandedBack(tenures)).toMatchObject([{ earlier: { member: 'a' } }]);
+    expect(sharedInOneGeneration(tenures)).toEqual([]);
+  });
+
+  it('how late a member heard of its loss, and that it committed meanwhile', () => {
+    const stories = [
+      story('a', assigned(1, 1), committed(4, 1), committed(8, 1), ended('lost', 9, 1)),
+      story('b', assigned(5, 2)),
+    ];
+    const tenures = tenuresOf(stories);
+    expect(slowestToNotice(tenures)).toBe(4);
+    expect(commitsAfterTakeover(stories, tenures)).toEqual([committed(8, 1)]);
+    expect(takenBeforeHandedBack(tenures)).toEqual([]);
+  });
+
+  it('who has a partition now: not the dead', () => {
+    const dead = { ...story('a', assigned(1, 1)), endedAt: 3 };
+    expect(ownersOf(0, tenuresOf([dead, story('b', assigned(5, 2))]))).toEqual(['b']);
+    expect(ownersOf(0, tenuresOf([dead]))).toEqual([]);
+  });
+
+  it('a record before the committed offset that nobody handled, and one behind it that never came', () => {
+    const written = [[0, 1, 2, 3]];
+    const done = (number: number) => ({ partition: 0, offset: number, number });
+    const { missing, duplicates, misplaced } = completenessOf(
+      written,
+      [{ partition: 0, offset: 2 }],
+      [done(0), done(0)],
+      [done(2), { ...done(2), number: 1 }],
+    );
+    expect(missing).toEqual([
+      { partition: 0, offset: 1 },
+      { partition: 0, offset: 3 },
+    ]);
+    expect(duplicates).toBe(1);
+    expect(misplaced).toEqual([{ partition: 0, offset: 2, number: 1 }]);
+  });
+});

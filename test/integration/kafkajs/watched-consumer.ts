@@ -1,0 +1,132 @@
+import type {
+  BrokerDriver,
+  BrokerRecord,
+  ConsumerOptions,
+  ConsumerSession,
+  SessionStatus,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import { CommitError } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+
+export interface WatchedOptions extends Pick<ConsumerOptions, 'sessionTimeoutMs'> {
+  readonly brokers: readonly string[];
+  readonly groupId: string;
+  readonly topic: string;
+  readonly requestTimeoutMs?: number;
+  readonly onRevoked?: (session: ConsumerSession) => Promise<void>;
+}
+
+interface Seen {
+  readonly partition: number;
+  readonly offset: number;
+  readonly number: number;
+}
+
+/** A consumer that commits what it has handled, and remembers all that it saw and was told. */
+export class WatchedConsumer {
+  readonly session: ConsumerSession;
+  readonly statuses: SessionStatus[] = [];
+  readonly events: string[] = [];
+  readonly seen: Seen[] = [];
+  /** Came again although the broker had confirmed that it was done. */
+  readonly repeatedInVain: Seen[] = [];
+  /** Whatever a poll rejected with. */
+  brokenBy: Error | undefined;
+  readonly #driver: BrokerDriver;
+  readonly #confirmed = new Map<number, number>();
+  readonly #onRevoked: WatchedOptions['onRevoked'];
+
+  constructor(options: WatchedOptions) {
+    const { brokers, groupId, topic, sessionTimeoutMs = 10_000 } = options;
+    this.#onRevoked = options.onRevoked;
+    this.#driver = kafkajs({
+      brokers,
+      connectionTimeoutMs: 1_000,
+      requestTimeoutMs: options.requestTimeoutMs ?? 2_000,
+    });
+    this.session = this.#driver.consumer({
+      groupId,
+      topics: [topic],
+      sessionTimeoutMs,
+      heartbeatIntervalMs: Math.floor(sessionTimeoutMs / 5),
+      rebalanceTimeoutMs: Math.max(5_000, sessionTimeoutMs),
+      fetch: { maxWaitMs: 500 },
+    });
+    this.session.onStatus((status) => this.statuses.push(status));
+  }
+
+  get state(): string {
+    return this.session.status.state;
+  }
+
+  get numbers(): number[] {
+    return this.seen.map(({ number }) => number);
+  }
+
+  /** Whether nothing is on its way any more: all that was seen is confirmed. */
+  get hasCommitted(): boolean {
+    return this.seen.every(
+      ({ partition, offset }) => offset < (this.#confirmed.get(partition) ?? 0),
+    );
+  }
+
+  get troubles(): Error[] {
+    return this.statuses.flatMap((status) => (status.state === 'retrying' ? status.error : []));
+  }
+
+  start(signal?: AbortSignal): Promise<void> {
+    const tell = (event: string) => (partitions: readonly TopicPartition[]) => {
+      this.events.push(`${event} ${partitions.length}`);
+    };
+    const onRevoked = async (partitions: readonly TopicPartition[]) => {
+      tell('revoked')(partitions);
+      await this.#onRevoked?.(this.session);
+    };
+    return this.session.start(
+      { onAssigned: tell('assigned'), onRevoked, onLost: tell('lost') },
+      signal,
+    );
+  }
+
+  /** Reads until the session ends. */
+  readOn(): void {
+    void this.#read().catch((error: Error) => {
+      this.brokenBy = error;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.session.close();
+    await this.#driver.close();
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const records = await this.session.poll(100);
+      for (const record of records) this.#see(record);
+      const last = new Map(records.map((record) => [record.partition, record]));
+      await this.#commit([...last.values()]);
+    }
+  }
+
+  #see({ partition, offset, value }: BrokerRecord): void {
+    const seen = { partition, offset, number: Number(value) };
+    this.seen.push(seen);
+    if (offset < (this.#confirmed.get(partition) ?? 0)) this.repeatedInVain.push(seen);
+  }
+
+  async #commit(last: readonly BrokerRecord[]): Promise<void> {
+    const offsets = last.map(({ topic, partition, offset }) => ({
+      topic,
+      partition,
+      offset: offset + 1,
+    }));
+    try {
+      await this.session.commit(offsets);
+      for (const { partition, offset } of offsets) this.#confirmed.set(partition, offset);
+    } catch (error) {
+      if (!(error instanceof CommitError)) throw error;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import {
+  KafkaServer,
+  unique,
+  type KafkaServerOptions,
+  type StartedKafka,
+} from '@nest-event-bus/testing';
+import { kafkaState } from './kafka-state.mjs';
+
+/** The broker that the whole run shares. Use topics and groups of your own: `unique('orders')`. */
+export interface SharedKafka {
+  readonly brokers: readonly string[];
+  unique(prefix: string): string;
+}
+
+const START_TIMEOUT_MS = 90_000;
+
+/** A suite on the shared broker; skipped by name where there is none, failed where CI=true. */
+export function describeWithKafka(name: string, suite: (kafka: SharedKafka) => void): void {
+  const { brokers, missing } = kafkaState().shared;
+  if (brokers === undefined) return describeMissing(name, missing);
+  describe(name, () => suite({ brokers, unique }));
+}
+
+/** A suite that runs brokers of its own, in local Java. */
+export function describeWithJava(name: string, suite: () => void): void {
+  const { missing } = kafkaState().own;
+  if (missing !== undefined) return describeMissing(name, missing);
+  describe(name, suite);
+}
+
+/** A suite with one cluster of its own, which it may kill and freeze. `cluster()` gives it inside hooks and tests. */
+export function describeWithCluster(
+  name: string,
+  options: KafkaServerOptions,
+  suite: (cluster: () => StartedKafka) => void,
+): void {
+  describeWithJava(name, () => {
+    let started: StartedKafka | undefined;
+    beforeAll(async () => {
+      const startedAt = realRuntime.monotonic();
+      started = await KafkaServer.start({ ...options, controllable: true });
+      report(name, started, realRuntime.monotonic() - startedAt);
+    }, START_TIMEOUT_MS);
+    afterAll(() => started?.stop());
+    suite(() => {
+      if (started === undefined) throw new Error('The cluster starts in beforeAll: ask in a test.');
+      return started;
+    });
+  });
+}
+
+function describeMissing(name: string, missing = 'no Kafka'): void {
+  describe(name, () => {
+    if (process.env['CI'] !== 'true') return it.skip(missing, () => undefined);
+    it('is not skipped where CI=true', () => {
+      throw new Error(missing);
+    });
+  });
+}
+
+function report(name: string, { brokers }: StartedKafka, milliseconds: number): void {
+  const seconds = (milliseconds / 1_000).toFixed(1);
+  process.stderr.write(`${name}: ${brokers.length} broker(s) up after ${seconds} s\n`);
+}

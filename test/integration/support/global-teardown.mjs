@@ -1,0 +1,3 @@
+import { endSharedKafka } from './kafka-state.mjs';
+
+export default endSharedKafka;

@@ -1,0 +1,6 @@
+export {
+  describeWithCluster,
+  describeWithJava,
+  describeWithKafka,
+  type SharedKafka,
+} from './describe-with-kafka.js';

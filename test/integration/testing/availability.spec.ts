@@ -1,0 +1,124 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describeWithJava, describeWithKafka } from '../support/index.js';
+import { startKafkaInChild } from './children/child.js';
+
+const root = join(__dirname, '../../..');
+/** Where a container runtime answers, a machine without one cannot be played. */
+const withoutDocker = existsSync('/var/run/docker.sock') ? it.skip : it;
+const NESTED = 'NEST_EVENT_BUS_NESTED_RUN';
+if (process.env[NESTED] !== undefined)
+  throw new Error('This suite runs Jest, and must not run in it.');
+
+describe('what a server is started from', () => {
+  jest.setTimeout(120_000);
+  let empty: string;
+  let bare: Record<string, string | undefined>;
+
+  beforeEach(() => {
+    empty = mkdtempSync(join(tmpdir(), 'availability-'));
+    bare = { PATH: empty, JAVA_HOME: undefined, KAFKA_BROKERS: undefined, CI: undefined };
+  });
+
+  afterEach(() => rmSync(empty, { recursive: true }));
+
+  it('names the package to install where neither Java nor Testcontainers is there', async () => {
+    const without = pathToFileURL(join(__dirname, 'children/without-testcontainers.mjs'));
+    const { said } = startKafkaInChild({}, { ...bare, NODE_OPTIONS: `--import ${without.href}` });
+    await expect(said).resolves.toEqual({
+      kind: 'unavailable',
+      message:
+        'skipped: needs Java or Docker (KAFKA_BROKERS: not set; ' +
+        'local Java: no "java" in JAVA_HOME or PATH; ' +
+        'Docker: run "npm i -D @testcontainers/kafka" to start Kafka in Docker)',
+    });
+  });
+
+  it('asks for Java where the suite needs what only own brokers give', async () => {
+    const { said } = startKafkaInChild(
+      { brokers: 3, settings: { 'message.max.bytes': '1000' } },
+      { ...bare, KAFKA_BROKERS: 'localhost:9092' },
+    );
+    await expect(said).resolves.toEqual({
+      kind: 'unavailable',
+      message:
+        'skipped: needs Java (KAFKA_BROKERS: cannot give 3 brokers, broker settings; ' +
+        'local Java: no "java" in JAVA_HOME or PATH; ' +
+        'Docker: cannot give 3 brokers, broker settings)',
+    });
+  });
+
+  withoutDocker('says so where Testcontainers finds no Docker', async () => {
+    const { said } = startKafkaInChild({}, bare);
+    await expect(said).resolves.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('Docker: no Docker (or another container runtime) answers'),
+    });
+  });
+
+  withoutDocker('skips suites by name on such a machine, and is green', () => {
+    const { status, stderr } = runSuite({ ...bare });
+    expect(stderr).toContain('Integration suites skipped: needs Java or Docker');
+    expect(stderr).toMatch(/Tests: +1 skipped, 1 total/);
+    expect(status).toBe(0);
+  });
+
+  withoutDocker('fails instead where CI=true', () => {
+    const { status, stderr } = runSuite({ ...bare, CI: 'true' });
+    expect(stderr).toContain('skipped: needs Java or Docker');
+    expect(stderr).toMatch(/Tests: +1 failed, 1 total/);
+    expect(status).toBe(1);
+  });
+
+  /** One suite by its exact path: were it ever to select this file too, runs would start runs without end. */
+  function runSuite(environment: Record<string, string | undefined>) {
+    const jest = join(root, 'node_modules/jest/bin/jest.js');
+    const suite = join(__dirname, 'shared-kafka.spec.ts');
+    return spawnSync(
+      process.execPath,
+      [jest, '--selectProjects=integration', '--runInBand', '--runTestsByPath', suite],
+      {
+        cwd: root,
+        encoding: 'utf8',
+        timeout: 60_000,
+        env: { ...process.env, ...environment, [NESTED]: 'true' },
+      },
+    );
+  }
+});
+
+describeWithKafka('a broker named by KAFKA_BROKERS', (kafka) => {
+  it('is used as it is, and cannot be killed', async () => {
+    const { child, said } = startKafkaInChild({}, { KAFKA_BROKERS: kafka.brokers.join(', ') });
+    await expect(said).resolves.toEqual({
+      kind: 'started',
+      brokers: kafka.brokers,
+      canKill: false,
+    });
+    child.stdin?.end();
+  });
+
+  it('that does not answer is a failure, never a reason to skip or to start another', async () => {
+    const { said } = startKafkaInChild({ startTimeoutMs: 100 }, { KAFKA_BROKERS: '127.0.0.1:1' });
+    await expect(said).resolves.toMatchObject({
+      kind: 'failed',
+      message: expect.stringContaining('KAFKA_BROKERS names 127.0.0.1:1, which cannot be used'),
+    });
+  });
+});
+
+describeWithJava('the second start on a machine', () => {
+  it('needs no Maven', async () => {
+    const java = execFileSync('sh', ['-c', 'command -v java'], { encoding: 'utf8' }).trim();
+    const home = dirname(dirname(realpathSync(java)));
+    const { child, said } = startKafkaInChild(
+      { controllable: true },
+      { PATH: '', JAVA_HOME: home, KAFKA_BROKERS: undefined },
+    );
+    await expect(said).resolves.toMatchObject({ kind: 'started' });
+    child.kill();
+  }, 60_000);
+});

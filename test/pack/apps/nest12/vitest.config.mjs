@@ -1,0 +1,5 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: { globals: true, root: './', include: ['src/**/*.spec.ts'] },
+});

@@ -1,0 +1,39 @@
+import { missingFromTarball } from '../../tools/tarball-contents.mjs';
+
+const manifest = {
+  main: './dist/cjs/index.js',
+  types: './dist/cjs/index.d.ts',
+  exports: { '.': { default: { default: './dist/esm/index.js' } } },
+  typesVersions: { '*': { memory: ['./dist/cjs/memory/index.d.ts'] } },
+};
+
+const complete = [
+  'LICENSE',
+  'README.md',
+  'package.json',
+  'dist/cjs/package.json',
+  'dist/cjs/index.js',
+  'dist/cjs/index.d.ts',
+  'dist/cjs/memory/index.d.ts',
+  'dist/esm/index.js',
+];
+
+describe('the tarball of a package', () => {
+  it('is welcome when it holds everything that package.json names', () => {
+    expect(missingFromTarball(manifest, complete)).toEqual([]);
+  });
+
+  it.each(complete.filter((file) => file !== 'package.json'))('needs %s', (file) => {
+    const files = complete.filter((other) => other !== file);
+    expect(missingFromTarball(manifest, files)).toEqual([`${file} is missing`]);
+  });
+
+  it.each(['src/a.spec.ts', 'src/a.spec-support.ts', 'dist/esm.tsbuildinfo'])(
+    'must not hold %s',
+    (file) => {
+      expect(missingFromTarball(manifest, [...complete, file])).toEqual([
+        `${file} has no place in it`,
+      ]);
+    },
+  );
+});

@@ -1,0 +1,109 @@
+import { isBuiltin } from 'node:module';
+import { posix } from 'node:path';
+import ts from 'typescript';
+import { confined, packages, rooms } from './directions.mjs';
+import { isSpec, moduleSpecifiers, offenceAt } from './source-file.mjs';
+
+const scope = '@nest-event-bus/';
+
+/**
+ * Imports that go against the directions of the packages, of the rooms inside a package, or to a
+ * package that the importing one does not declare. Specs are bound by the packages' directions only.
+ * @param {readonly import('./source-file.mjs').Source[]} sources
+ * @param {Readonly<Record<string, readonly string[]>>} declared by package: what its package.json depends on
+ * @returns {import('./source-file.mjs').Offence[]}
+ */
+export function findForbiddenImports(sources, declared) {
+  return sources.flatMap(({ path, text }) => {
+    const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+    return moduleSpecifiers(file).flatMap((specifier) => {
+      const why = objection(path, specifier.text, declared);
+      return why ? [offenceAt(specifier, `imports '${specifier.text}': ${why}`)] : [];
+    });
+  });
+}
+
+/**
+ * @param {string} path
+ * @param {string} specifier
+ * @param {Readonly<Record<string, readonly string[]>>} declared
+ * @returns {string | undefined}
+ */
+function objection(path, specifier, declared) {
+  const [, owner = ''] = path.split('/');
+  if (specifier.startsWith('.')) return relativeObjection(path, specifier, owner);
+  if (specifier.startsWith(scope)) return packageObjection(owner, specifier);
+  return isSpec(path) ? undefined : externalObjection(path, specifier, owner, declared);
+}
+
+/**
+ * @param {string} path
+ * @param {string} specifier
+ * @param {string} owner
+ */
+function relativeObjection(path, specifier, owner) {
+  const target = posix.join(posix.dirname(path), specifier);
+  if (!target.startsWith(`libs/${owner}/src/`)) return `it lies outside of libs/${owner}/src`;
+  const layers = roomsOf(owner);
+  if (!layers || isSpec(path)) return undefined;
+  const from = roomOf(path);
+  const to = roomOf(target);
+  const layer = layers[from];
+  if (!layer) return `the room '${from}' is missing from tools/boundaries/directions.mjs`;
+  if (from === to || layer.rooms.includes(to)) return undefined;
+  return `${from} may import ${listed(layer.rooms)}, not ${to}`;
+}
+
+/**
+ * @param {string} owner
+ * @param {string} specifier
+ */
+function packageObjection(owner, specifier) {
+  const allowed = lookUp(packages, owner);
+  if (!allowed) return `the package '${owner}' is missing from tools/boundaries/directions.mjs`;
+  const target = specifier.slice(scope.length).split('/')[0] ?? '';
+  return allowed.includes(target) ? undefined : `${owner} may import ${listed(allowed)} of ours`;
+}
+
+/**
+ * @param {string} path
+ * @param {string} specifier
+ * @param {string} owner
+ * @param {Readonly<Record<string, readonly string[]>>} declared
+ */
+function externalObjection(path, specifier, owner, declared) {
+  const only = roomsOf(owner)?.[roomOf(path)]?.onlyPackages;
+  if (only && !only.includes(specifier)) return `${roomOf(path)} may import ${listed(only)}`;
+  if (isBuiltin(specifier)) return undefined;
+  const name = packageName(specifier);
+  const home = lookUp(confined, name);
+  if (home && !path.startsWith(home)) return `only ${home} may touch ${name}`;
+  if (declared[owner]?.includes(name)) return undefined;
+  return `libs/${owner}/package.json does not depend on ${name}`;
+}
+
+/** @param {string} owner */
+const roomsOf = (owner) => lookUp(rooms, owner);
+
+/** @param {string} path */
+function roomOf(path) {
+  const [, , , room = '', ...rest] = path.split('/');
+  return rest.length === 0 ? 'root' : room;
+}
+
+/** @param {string} specifier */
+function packageName(specifier) {
+  const [first = '', second = ''] = specifier.split('/');
+  return first.startsWith('@') ? `${first}/${second}` : first;
+}
+
+/**
+ * @template T
+ * @param {Readonly<Record<string, T>>} table
+ * @param {string} key
+ * @returns {T | undefined}
+ */
+const lookUp = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);
+
+/** @param {readonly string[]} names */
+const listed = (names) => (names.length === 0 ? 'nothing' : names.join(', '));

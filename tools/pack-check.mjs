@@ -1,0 +1,98 @@
+// Packs every library, installs the tarballs into throw-away apps and runs test/pack/cases.mjs there.
+import { cp, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { apps } from '../test/pack/cases.mjs';
+import { recordCounts } from './counts.mjs';
+import { run } from './run-command.mjs';
+import { missingFromTarball } from './tarball-contents.mjs';
+
+const root = join(import.meta.dirname, '..');
+const sources = join(root, 'test/pack');
+const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock'];
+const counts = { passed: 0, failed: 0 };
+
+const workshop = await mkdtemp(join(tmpdir(), 'nest-event-bus-pack-'));
+try {
+  const tarballs = await packLibraries();
+  const installed = await Promise.all(apps.map((app) => installApp(app, tarballs)));
+  for (const { app, folder, failure } of installed) {
+    for (const { promise, node } of app.cases) {
+      await check(`${app.folder}: ${promise}`, async () => {
+        if (failure) throw failure;
+        await run(process.execPath, node, { cwd: folder });
+      });
+    }
+  }
+} finally {
+  await rm(workshop, { recursive: true, force: true });
+}
+recordCounts(counts);
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+if (counts.failed > 0) process.exitCode = 1;
+
+async function packLibraries() {
+  const tarballs = [];
+  for (const name of await readdir(join(root, 'libs'))) {
+    const library = join(root, 'libs', name);
+    const manifest = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
+    const args = ['pack', '--json', '--pack-destination', workshop];
+    /** @type {[{ filename: string, files: { path: string }[] }]} */
+    const [{ filename, files }] = JSON.parse(await run('npm', args, { cwd: library }));
+    tarballs.push(join(workshop, filename));
+    await check(`${name}: the tarball holds what package.json promises, and no specs`, async () => {
+      const objections = missingFromTarball(
+        manifest,
+        files.map(({ path }) => path),
+      );
+      if (objections.length > 0) throw new Error(objections.join('\n'));
+    });
+  }
+  return tarballs;
+}
+
+/**
+ * @param {import('../test/pack/cases.mjs').App} app
+ * @param {string[]} tarballs
+ */
+async function installApp(app, tarballs) {
+  const folder = join(workshop, app.folder);
+  await cp(join(sources, 'apps', app.folder), folder, { recursive: true });
+  for (const target of app.receivesSpec) {
+    await mkdir(join(folder, target), { recursive: true });
+    await cp(join(sources, 'shared'), join(folder, target), { recursive: true });
+  }
+  try {
+    await run('npm', [...install, ...tarballs], { cwd: folder });
+    return { app, folder };
+  } catch (failure) {
+    return { app, folder, failure };
+  }
+}
+
+/**
+ * @param {string} promise
+ * @param {() => Promise<void>} show
+ */
+async function check(promise, show) {
+  const startedAt = performance.now();
+  try {
+    await show();
+    counts.passed++;
+    console.log(`ok      ${promise} (${secondsSince(startedAt)} s)`);
+  } catch (error) {
+    counts.failed++;
+    console.log(`FAILED  ${promise} (${secondsSince(startedAt)} s)\n${indented(error)}`);
+  }
+}
+
+/** @param {number} startedAt */
+function secondsSince(startedAt) {
+  return ((performance.now() - startedAt) / 1000).toFixed(1);
+}
+
+/** @param {unknown} error */
+function indented(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/^/gm, '        ');
+}
