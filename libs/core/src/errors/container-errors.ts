@@ -1,0 +1,75 @@
+import type { ContainerState } from '../model/container-state.js';
+import { EventBusException } from './event-bus-exception.js';
+
+/** What an operator or the bus itself can ask of a container. */
+export type ContainerOperation = 'start' | 'stop' | 'pause' | 'resume' | 'destroy';
+
+/** The command does not fit the state that the container is in. */
+export class InvalidContainerStateException extends EventBusException {
+  readonly code = 'INVALID_CONTAINER_STATE';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly operation: ContainerOperation,
+    readonly currentState: ContainerState,
+    readonly requiredStates: readonly ContainerState[],
+  ) {
+    super(
+      `Cannot ${operation} binding '${binding}': current state is ${currentState}, ${operation} requires ${requiredStates.join(' or ')}`,
+    );
+  }
+}
+
+export class BindingAlreadyExistsException extends EventBusException {
+  readonly code = 'BINDING_ALREADY_EXISTS';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly cluster: string,
+  ) {
+    super(
+      `Binding '${binding}' exists already on cluster '${cluster}'. Choose another name, or destroy the one that exists first.`,
+    );
+  }
+}
+
+export class BindingNotFoundException extends EventBusException {
+  readonly code = 'BINDING_NOT_FOUND';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    known: readonly string[],
+  ) {
+    super(
+      `There is no binding '${binding}'. ${known.length === 0 ? 'None is registered.' : `Registered are: ${known.join(', ')}.`}`,
+    );
+  }
+}
+
+/** The bare name fits bindings on several clusters. */
+export class AmbiguousBindingException extends EventBusException {
+  readonly code = 'AMBIGUOUS_BINDING';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly clusters: readonly string[],
+  ) {
+    super(
+      `Binding '${binding}' exists on several clusters (${clusters.join(', ')}). Name the cluster: { cluster: '${clusters[0]}', name: '${binding}' }.`,
+    );
+  }
+}
+
+/** The bus is draining: nothing new is accepted. */
+export class EventBusShuttingDownException extends EventBusException {
+  readonly code = 'EVENT_BUS_SHUTTING_DOWN';
+  readonly retriable = false;
+
+  constructor(operation: string) {
+    super(`Cannot ${operation}: the event bus is shutting down.`);
+  }
+}

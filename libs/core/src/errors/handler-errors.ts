@@ -1,0 +1,63 @@
+import { EventBusException, type ExceptionOptions } from './event-bus-exception.js';
+
+/** Handlers and bindings do not fit each other; all that was found is listed. */
+export class HandlerDiscoveryException extends EventBusException {
+  readonly code = 'HANDLER_DISCOVERY';
+  readonly retriable = false;
+
+  constructor(readonly problems: readonly string[]) {
+    super(
+      [
+        'The event bus cannot start: its handlers and bindings do not fit.',
+        ...problems.map((problem) => `  - ${problem}`),
+      ].join('\n'),
+    );
+  }
+}
+
+/** A guard refused the record. It is not the record's fault: the partition waits, nothing is dead-lettered. */
+export class HandlerRefusedException extends EventBusException {
+  readonly code = 'HANDLER_REFUSED';
+  readonly retriable = true;
+}
+
+/** The bytes of a record are not what the binding expects. Trying again cannot help. */
+export class DeserializationException extends EventBusException {
+  readonly code = 'DESERIALIZATION';
+  readonly retriable = false;
+}
+
+/** The payload was read, but it is not what its class or schema asks for. Trying again cannot help. */
+export class PayloadValidationException extends EventBusException {
+  readonly code = 'PAYLOAD_VALIDATION';
+  readonly retriable = false;
+
+  constructor(
+    message: string,
+    readonly issues: readonly string[],
+    options: ExceptionOptions = {},
+  ) {
+    super(message, options);
+  }
+}
+
+/** No handler is registered for the type of the record. */
+export class UnknownEventTypeException extends EventBusException {
+  readonly code = 'UNKNOWN_EVENT_TYPE';
+  readonly retriable = false;
+}
+
+/** A record of a batch failed: which one, and out of which records. */
+export class BatchProcessingException extends EventBusException {
+  readonly code = 'BATCH_PROCESSING';
+  readonly retriable = true;
+
+  constructor(
+    readonly failedIndex: number,
+    message: string,
+    readonly records: readonly unknown[] = [],
+    options: ExceptionOptions = {},
+  ) {
+    super(message, options);
+  }
+}

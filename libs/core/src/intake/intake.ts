@@ -1,0 +1,102 @@
+import type {
+  BrokerDriver,
+  ConsumerOptions,
+  DriverLogger,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { AckMode } from '../model/ack-mode.js';
+import type { RecordProcessor } from '../model/outcome.js';
+import type { PauseReason } from './pause-reason.js';
+
+export interface IntakeOptions {
+  /** Of the container, with the index of this session in it: `eventbus-orders`, 0. */
+  readonly containerId: string;
+  readonly sessionIndex: number;
+  readonly driver: BrokerDriver;
+  readonly consumer: ConsumerOptions;
+  readonly settings: IntakeSettings;
+  readonly processor: RecordProcessor;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+export interface IntakeSettings {
+  readonly ackMode: AckMode;
+  /** Of one slice, that is of one partition in one poll. */
+  readonly maxPollRecords: number;
+  /** A running handler that is older is reported. */
+  readonly maxPollIntervalMs: number;
+  readonly idleBetweenPollsMs: number;
+  /** How long handlers may go on after their partition was asked back. */
+  readonly rebalanceDrainTimeoutMs: number;
+  /** Between two deliveries of a record whose handler failed. */
+  readonly failureBackoff: { readonly initialMs: number; readonly maxMs: number };
+}
+
+export type IntakeState = 'idle' | 'joining' | 'joined' | 'retrying' | 'draining' | 'closed';
+
+export interface IntakeStatus {
+  readonly state: IntakeState;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** Why it is retrying. */
+  readonly error?: Error;
+  readonly assignment: readonly TopicPartition[];
+  /** Of the whole session; what keeps single partitions is in `partitionPauses`. */
+  readonly pauses: readonly PauseReason[];
+  readonly partitionPauses: readonly PartitionPause[];
+  readonly runningHandlers: number;
+  /** The oldest running handler began then; undefined when none runs. */
+  readonly oldestHandlerSince?: number;
+}
+
+export interface PartitionPause extends TopicPartition {
+  readonly reasons: readonly PauseReason[];
+  /** What made the partition wait, e.g. the handler's error. */
+  readonly error?: Error;
+}
+
+/** At any moment: received = succeeded + discarded + failed + handedBack + inFlight. A redelivered record is received again. */
+export interface IntakeCounts {
+  readonly received: number;
+  readonly succeeded: number;
+  readonly discarded: number;
+  readonly failed: number;
+  /** Given back unhandled: by the handler, by a pause, by a revocation, at shutdown. */
+  readonly handedBack: number;
+  readonly inFlight: number;
+}
+
+export interface DrainReport {
+  /** False when handlers were still running at the deadline; their records are redelivered. */
+  readonly complete: boolean;
+  readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
+}
+
+/** One member of the binding's group with everything between the poll and the commit. */
+export interface IntakeSession {
+  readonly id: string;
+  /**
+   * Resolves once it has joined. It keeps trying for as long as it takes: an unreachable cluster
+   * or a missing topic is a status. A session that fails for good is replaced after a backoff.
+   * Rejects only with ClosedError, when it is closed before it joined.
+   */
+  start(): Promise<void>;
+  /**
+   * No record reaches a handler after this resolves, buffered ones included; handlers that run
+   * are left to finish. What is done by then is committed, bounded.
+   */
+  pause(reason: PauseReason): Promise<void>;
+  /** Takes the reason away and returns those that remain. With none left, reading goes on at the first unfinished record. */
+  resume(reason: PauseReason): readonly PauseReason[];
+  /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */
+  drain(timeoutMs: number): Promise<DrainReport>;
+  /** Leaves the group. Idempotent and bounded; drains for no time by itself. */
+  close(): Promise<void>;
+  readonly status: IntakeStatus;
+  onStatus(listener: (status: IntakeStatus) => void): () => void;
+  readonly counts: IntakeCounts;
+}
+
+export type IntakeFactory = (options: IntakeOptions) => IntakeSession;

@@ -1,0 +1,13 @@
+/** Why nothing is handed to a handler. Reasons are a set: removing one never removes another's. */
+export const PAUSE_REASONS = [
+  'operator',
+  'circuit',
+  'routing',
+  'delay',
+  'strict',
+  'backoff',
+  'backpressure',
+  'shutdown',
+] as const;
+
+export type PauseReason = (typeof PAUSE_REASONS)[number];

@@ -1,0 +1,14 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+
+/** A record that intake hands to the pipeline. It belongs to one assignment of its partition. */
+export interface Delivery {
+  readonly record: BrokerRecord;
+  /** How often this offset was handed out before in this assignment. */
+  readonly redeliveries: number;
+  /** When it came out of the poll: milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** Index of the session within its container. */
+  readonly sessionIndex: number;
+  /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,9 @@
+/** What happens to a record beyond being written to its dead-letter topic. */
+export const DltStrategy = {
+  STORE_ONLY: 'STORE_ONLY',
+  ALERT_AND_STORE: 'ALERT_AND_STORE',
+  SCHEDULED_REPLAY: 'SCHEDULED_REPLAY',
+  CUSTOM: 'CUSTOM',
+} as const;
+
+export type DltStrategy = (typeof DltStrategy)[keyof typeof DltStrategy];

@@ -1,0 +1,31 @@
+import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+
+/** How often this record was tried. Each counts from 1, except the tier: 0 is the main topic. */
+export interface DeliveryAttempt {
+  /** The call of the handler within this delivery. */
+  readonly call: number;
+  /** The delivery within this tier. */
+  readonly delivery: number;
+  readonly tier: number;
+  /** Calls over all tiers. */
+  readonly total: number;
+}
+
+/** What a handler may know and do besides reading the record. */
+export interface EventContext {
+  readonly binding: string;
+  readonly cluster: string;
+  readonly groupId: string;
+  readonly eventType: string | undefined;
+  readonly attempt: DeliveryAttempt;
+  /** Names the record for ever: `topic-partition-offset` of where it was first written. */
+  readonly dedupKey: string;
+  /** Aborts when the partition is taken away or the drain time is over. */
+  readonly signal: AbortSignal;
+  /** Writes with the record's position in every line, never with its payload. */
+  readonly log: DriverLogger;
+  /** A copy of the record's bytes: writing into it changes nobody else's record. */
+  readonly raw: BrokerRecord;
+  /** Gives the record back: it is delivered again, after `delayMs` at the earliest. It does not count as a failure. */
+  handBack(options?: { readonly delayMs?: number }): void;
+}

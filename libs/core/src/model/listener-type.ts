@@ -1,0 +1,7 @@
+/** Whether a handler is called for each record or the bus works through a slice at a time. */
+export const ListenerType = {
+  SINGLE: 'SINGLE',
+  BATCH: 'BATCH',
+} as const;
+
+export type ListenerType = (typeof ListenerType)[keyof typeof ListenerType];

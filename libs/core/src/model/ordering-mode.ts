@@ -1,0 +1,7 @@
+/** Whether records may overtake one that is being retried. */
+export const OrderingMode = {
+  RELAXED_IN_RETRY: 'RELAXED_IN_RETRY',
+  STRICT: 'STRICT',
+} as const;
+
+export type OrderingMode = (typeof OrderingMode)[keyof typeof OrderingMode];
