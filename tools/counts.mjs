@@ -1,8 +1,19 @@
-// What ran, for a sum over several commands: each appends a line to the file named by COUNTS_FILE.
+// What ran, for a sum over several commands: each appends lines to the file named by COUNTS_FILE,
+// two numbers for tests passed and failed, or a remark that begins with '#'.
 import { appendFileSync } from 'node:fs';
 
 /** @param {{ passed: number, failed: number }} counts */
 export function recordCounts({ passed, failed }) {
+  append(`${passed} ${failed}`);
+}
+
+/** @param {string} remark shown at the end of the sum */
+export function recordRemark(remark) {
+  append(`# ${remark.replaceAll(/\s+/g, ' ')}`);
+}
+
+/** @param {string} line */
+function append(line) {
   const file = process.env['COUNTS_FILE'];
-  if (file) appendFileSync(file, `${passed} ${failed}\n`);
+  if (file) appendFileSync(file, `${line}\n`);
 }

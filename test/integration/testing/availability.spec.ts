@@ -84,7 +84,8 @@ describe('what a server is started from', () => {
         cwd: root,
         encoding: 'utf8',
         timeout: 60_000,
-        env: { ...process.env, ...environment, [NESTED]: 'true' },
+        // Its failures are wanted ones: they do not belong into our sum.
+        env: { ...process.env, COUNTS_FILE: undefined, ...environment, [NESTED]: 'true' },
       },
     );
   }

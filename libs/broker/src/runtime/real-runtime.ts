@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { performance } from 'node:perf_hooks';
+// By import, not from the globals: a test environment that was torn down, or one with faked timers,
+// would leave whoever sleeps between two attempts with nothing to sleep on.
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Runtime } from './runtime.js';
 
 /** The longest delay Node's own timers take; a longer one would fire at once. */
