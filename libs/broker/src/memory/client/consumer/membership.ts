@@ -17,6 +17,9 @@ export interface MembershipParts extends SessionParts {
   readonly road: AssignmentRoad;
 }
 
+/** For what only somebody else can mend: a permission, the assignors of the other members. */
+const SLOW_RETRY_MS = 5_000;
+
 const NOBODY: Identity = { memberId: '', generation: -1 };
 
 /**
@@ -128,9 +131,9 @@ export class Membership {
     }
     if (isRefusal(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION')) return;
     const shown = toBrokerError(error);
-    if (!isRetriable(shown)) return this.parts.fail(shown);
     this.parts.status.trouble('group', shown);
-    await this.parts.rest(this.#backoff.next(), this.#closing.signal);
+    const delayMs = isRetriable(shown) ? this.#backoff.next() : SLOW_RETRY_MS;
+    await this.parts.rest(delayMs, this.#closing.signal);
   }
 
   /** False when the generation ended before its partitions were ours. */

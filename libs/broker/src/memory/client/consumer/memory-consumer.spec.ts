@@ -274,17 +274,20 @@ describe('What a session notices', () => {
     expect(valuesOf(await world.poll(member))).toEqual(['b']);
   });
 
-  it('a refused permission ends it: start and poll reject with it', async () => {
+  it('a refused permission is said, and tried again slowly until it is granted', async () => {
     const world = new GroupWorld();
-    world.broker.faults.refuse({ operation: 'join' }, 'GROUP_AUTHORIZATION_FAILED');
+    world.broker.faults.refuse({ operation: 'join' }, 'GROUP_AUTHORIZATION_FAILED', { times: 3 });
     const member = world.member();
     const started = member.start();
-    await world.until(() => started.ended);
-    expect(started.error).toBeInstanceOf(AuthorizationError);
-    expect(member.session.status.state).toBe('failed');
-    await expect(member.session.poll(1)).rejects.toBeInstanceOf(AuthorizationError);
-    await member.session.close();
-    expect(member.session.status.state).toBe('closed');
+    await world.runtime.advance(10_000);
+    expect(started.ended).toBe(false);
+    expect(member.session.status).toMatchObject({
+      state: 'retrying',
+      error: expect.any(AuthorizationError),
+    });
+    await world.runtime.advance(10_000);
+    expect(started.error).toBeUndefined();
+    expect(member.session.status.state).toBe('stable');
   });
 });
 
