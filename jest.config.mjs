@@ -25,7 +25,9 @@ export const shared = {
   moduleNameMapper: {
     '^@nest-event-bus/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@nest-event-bus/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2/index.ts',
-    '^(\\.{1,2}/.*)\\.c?js$': '$1',
+    // Sources only: packages mean the file that they name.
+    '^(\\.{1,2}/.*kafkajs-package)\\.cjs$': '$1',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 };
 

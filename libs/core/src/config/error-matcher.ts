@@ -1,3 +1,7 @@
+import { isPlainObject } from './plain-object.js';
+import { Property } from './property-decorators.js';
+import { show } from './show.js';
+
 /** An error class, the name of one, an error's `code`, or a function that looks at the error. */
 export type ErrorMatcher =
   | string
@@ -5,3 +9,68 @@ export type ErrorMatcher =
   | { readonly name: string }
   | (abstract new (...args: never[]) => Error)
   | { readonly matches: (error: Error) => boolean };
+
+const EXPECTED =
+  'an error class, the name of one, { name }, { code } or { matches: (error) => boolean }';
+
+/** `TimeoutError`, or with a package: `java.lang.IllegalArgumentException`. */
+const CLASS_NAME = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/;
+
+export function isErrorMatcher(value: unknown): value is ErrorMatcher {
+  if (typeof value === 'string') return CLASS_NAME.test(value);
+  if (typeof value === 'function') return isErrorClass(value);
+  if (typeof value !== 'object' || value === null) return false;
+  if ('matches' in value) return typeof value.matches === 'function';
+  return isPlainObject(value) && isNameOrCode(value);
+}
+
+function isNameOrCode(value: Readonly<Record<string, unknown>>): boolean {
+  const [key, ...others] = Object.keys(value);
+  if (others.length > 0) return false;
+  const wanted = key === 'name' || key === 'code' ? value[key] : undefined;
+  return (
+    (typeof wanted === 'string' && wanted !== '') || (key === 'code' && typeof wanted === 'number')
+  );
+}
+
+const isErrorClass = (value: { readonly prototype?: unknown }): boolean =>
+  value === Error || value.prototype instanceof Error;
+
+export function IsErrorMatcher(): PropertyDecorator {
+  return Property({
+    kind: 'matcher',
+    rule: 'ERROR_MATCHER',
+    accepts: isErrorMatcher,
+    complaint: (value) => `must be ${EXPECTED}; got ${show(value)}.`,
+  });
+}
+
+export function IsErrorMatchers(): PropertyDecorator {
+  return Property({
+    kind: 'matchers',
+    rule: 'ERROR_MATCHER',
+    accepts: (value) => Array.isArray(value) && Array.from<unknown>(value).every(isErrorMatcher),
+    complaint: (value) => {
+      if (!Array.isArray(value)) return `must be a list; got ${show(value)}.`;
+      const index = Array.from<unknown>(value).findIndex((item) => !isErrorMatcher(item));
+      return `must be a list in which each item is ${EXPECTED}; item ${index} is ${show(value[index])}.`;
+    },
+  });
+}
+
+/**
+ * Which errors a matcher names, where that can be told by looking at it: a class, its name and
+ * `{ name }` of it are the same. undefined for a function, which may match anything.
+ */
+export function matcherIdentity(matcher: ErrorMatcher): string | undefined {
+  if (typeof matcher === 'string') return `name ${matcher}`;
+  if (typeof matcher === 'function') return `name ${matcher.name}`;
+  if ('matches' in matcher) return undefined;
+  if ('name' in matcher) return `name ${matcher.name}`;
+  return `code ${matcher.code}`;
+}
+
+/** For messages. */
+export function showMatcher(matcher: ErrorMatcher): string {
+  return matcherIdentity(matcher)?.replace(/^name /, '') ?? 'a function';
+}

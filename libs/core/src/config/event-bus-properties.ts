@@ -1,45 +1,117 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { Duration } from './duration.js';
-import type { TopicBindingProperties } from './topic-binding-properties.js';
+import { isLoadedOptions, type LoadedOptions } from './loaded-options.js';
+import {
+  IsDuration,
+  IsMapOf,
+  IsNested,
+  IsOneOf,
+  IsReference,
+  IsText,
+  IsTextOrTexts,
+  IsWholeNumber,
+} from './property-decorators.js';
+import { BindingDefaults, TopicBindingProperties } from './topic-binding-properties.js';
 
-/** The options of `EventBusModule.forRoot`. */
-export class EventBusProperties {
-  /** `'if-configured'` is disabled, with a warning, where no brokers are given. Default true. */
-  enabled?: boolean | 'if-configured';
-  /** Short for `clusters.default.brokers`. */
-  brokers?: string | readonly string[];
-  /** Short for `clusters.default.driver`. */
-  driver?: BrokerDriver;
-  clusters?: Readonly<Record<string, ClusterProperties>>;
-  /** The lowest layer of every binding of this application. */
-  defaults?: BindingDefaults;
-  bindings?: Readonly<Record<string, TopicBindingProperties>>;
-  shutdown?: ShutdownProperties;
-  startup?: StartupProperties;
-  /** Time and chance; for tests. */
-  runtime?: Runtime;
-}
+export { BindingDefaults };
 
-export type BindingDefaults = Partial<Omit<TopicBindingProperties, 'topic'>>;
+const BROKERS = "one or several addresses: 'host:port', 'host:port,host:port' or a list of them";
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const hasMethods = (value: unknown, names: readonly string[]): boolean =>
+  isObject(value) &&
+  names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+
+const IsDriver = (): PropertyDecorator =>
+  IsReference('a broker driver, such as memory() of @nest-event-bus/broker/memory', (value) =>
+    hasMethods(value, ['consumer', 'producer', 'admin', 'close']),
+  );
 
 /** How one cluster is reached. Either `brokers` with what the Kafka driver needs, or a `driver`. */
 export class ClusterProperties {
+  @IsTextOrTexts(BROKERS)
   brokers?: string | readonly string[];
+
+  @IsDriver()
   driver?: BrokerDriver;
+
+  @IsText()
   clientId?: string;
+
   /** true, or the options of node:tls. */
+  @IsReference(
+    'true, false or the options of node:tls',
+    (value) => typeof value === 'boolean' || isObject(value),
+    { secret: true },
+  )
   ssl?: boolean | object;
+
+  @IsReference(
+    "an object with a mechanism, such as { mechanism: 'plain', username, password }",
+    (value) => isObject(value) && 'mechanism' in value && typeof value.mechanism === 'string',
+    { secret: true },
+  )
   sasl?: object;
+
+  @IsText()
   rackId?: string;
 }
 
 export class ShutdownProperties {
   /** How long running handlers may take. Default 30 s. */
+  @IsDuration()
   drainTimeoutMs?: Duration;
 }
 
 export class StartupProperties {
   /** Sessions that may join at the same time. Default 16. */
+  @IsWholeNumber({ max: 10_000 })
   concurrency?: number;
+}
+
+/** The options of `EventBusModule.forRoot`. */
+export class EventBusProperties {
+  /** `'if-configured'` is disabled, with a warning, where no brokers are given. Default true. */
+  @IsOneOf([true, false, 'if-configured'])
+  enabled?: boolean | 'if-configured';
+
+  /** Short for `clusters.default.brokers`. */
+  @IsTextOrTexts(BROKERS)
+  brokers?: string | readonly string[];
+
+  /** Short for `clusters.default.driver`. */
+  @IsDriver()
+  driver?: BrokerDriver;
+
+  @IsMapOf(() => ClusterProperties)
+  clusters?: Readonly<Record<string, ClusterProperties>>;
+
+  /** The lowest layer of every binding of this application: it beats the preset and the library's defaults only. */
+  @IsNested(() => BindingDefaults)
+  defaults?: BindingDefaults;
+
+  @IsMapOf(() => TopicBindingProperties)
+  bindings?: Readonly<Record<string, TopicBindingProperties>>;
+
+  @IsNested(() => ShutdownProperties)
+  shutdown?: ShutdownProperties;
+
+  @IsNested(() => StartupProperties)
+  startup?: StartupProperties;
+
+  /** What was read from files and the environment. It counts where these options say nothing; the first one wins. */
+  @IsReference(
+    'a list of what loaders gave, such as [fromEnvironment(process.env)]',
+    (value) => Array.isArray(value) && Array.from<unknown>(value).every(isLoadedOptions),
+  )
+  loaders?: readonly LoadedOptions[];
+
+  /** Time and chance; for tests. */
+  @IsReference('a runtime, such as realRuntime of @nest-event-bus/broker/runtime', (value) =>
+    hasMethods(value, ['now', 'monotonic', 'setTimer', 'defer', 'random', 'uuid', 'hostname']),
+  )
+  runtime?: Runtime;
 }

@@ -1,5 +1,4 @@
 import type { AssignorName } from '@nest-event-bus/broker';
-import type { RebalanceProperties, TopicBindingProperties } from './topic-binding-properties.js';
 import type { CircuitBreakerProperties } from './circuit-breaker-properties.js';
 import type { DltProperties, DltReplayProperties } from './dlt-properties.js';
 import type { Duration } from './duration.js';
@@ -9,11 +8,14 @@ import type {
   SkipToTierProperties,
   Tier0Properties,
 } from './retry-properties.js';
+import type { RebalanceProperties, TopicBindingProperties } from './topic-binding-properties.js';
 
 /** Every key has its value, every duration is a number of milliseconds. */
-type Resolved<T> = {
+export type Resolved<T> = {
   readonly [K in keyof T]-?: Duration extends NonNullable<T[K]> ? number : NonNullable<T[K]>;
 };
+
+export type ResolvedTier0 = Resolved<Tier0Properties>;
 
 export type ResolvedTier = Resolved<RetryTierProperties> & {
   /** From 1. */
@@ -27,11 +29,12 @@ export interface ResolvedRetry extends Omit<
   Resolved<RetryProperties>,
   'tier0' | 'tiers' | 'skipToTierMapping'
 > {
-  readonly tier0: Resolved<Tier0Properties>;
+  readonly tier0: ResolvedTier0;
   readonly tiers: readonly ResolvedTier[];
   readonly skipToTierMapping: readonly Resolved<SkipToTierProperties>[];
 }
 
+/** `topic` is the whole name, whether it was given or made with the suffix. */
 export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay'> {
   readonly replay: Resolved<DltReplayProperties>;
 }

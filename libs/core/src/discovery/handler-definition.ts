@@ -1,6 +1,7 @@
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
+import type { EnhancerScope } from './enhancers.js';
 import type { PayloadType } from './payload-type.js';
 
 /** A handler method that was found, or a function that was registered: what the pipeline calls. */
@@ -18,4 +19,6 @@ export interface HandlerDefinition {
   readonly origin: string;
   /** Resolves a request-scoped provider, applies the local enhancers and calls the method. */
   invoke(records: readonly EventRecord[], contexts: readonly EventContext[]): unknown;
+  /** The same with the global enhancers too, where the binding asks for them. Absent where there are none to apply. */
+  readonly invokeWith?: (scope: EnhancerScope) => HandlerDefinition['invoke'];
 }

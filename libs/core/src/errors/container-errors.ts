@@ -73,3 +73,19 @@ export class EventBusShuttingDownException extends EventBusException {
     super(`Cannot ${operation}: the event bus is shutting down.`);
   }
 }
+
+/** A session of the container broke its promise to answer in time; what was asked may still happen. */
+export class ContainerUnresponsiveException extends EventBusException {
+  readonly code = 'CONTAINER_UNRESPONSIVE';
+  readonly retriable = true;
+
+  constructor(
+    readonly container: string,
+    readonly operation: string,
+    readonly waitedMs: number,
+  ) {
+    super(
+      `Container '${container}' did not ${operation} within ${waitedMs} ms. The bus goes on without waiting for it; look for a broker that cannot be reached or a handler that blocks the process.`,
+    );
+  }
+}

@@ -11,4 +11,10 @@ export interface Delivery {
   readonly sessionIndex: number;
   /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
+  /**
+   * Created at first access. Aborts sooner than `signal`: as soon as the partition is asked back or
+   * the session pauses or drains. A wait before another attempt ends with it (hand the record
+   * back); a handler that runs goes on.
+   */
+  readonly waitSignal?: AbortSignal;
 }

@@ -1,1 +1,7 @@
-export {};
+export type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
+export { PRESET_NAMES, type PresetName } from '../config/preset-name.js';
+export { PRESETS, type Preset } from '../config/presets.js';
+export { fromConfigTree } from './from-config-tree.js';
+export { fromEnvironment, type EnvironmentOptions } from './from-environment.js';
+export { fromProperties } from './from-properties.js';
+export { loadResilientConfig } from './resilient-config.js';

@@ -150,7 +150,12 @@ export class AssignmentRoad {
       } catch (error) {
         if (signal.aborted) return undefined;
         board.trouble(partition, error as Error);
-        await sleep(cluster.runtime, backoff.next(), signal).catch(() => undefined);
+        const rested = await sleep(cluster.runtime, backoff.next(), signal).then(
+          () => true,
+          () => false,
+        );
+        // Without a pause it would spin: the trouble stays on the board instead.
+        if (!rested) return undefined;
       }
     }
     return undefined;
@@ -213,8 +218,8 @@ export class AssignmentRoad {
 
   #reportReset(reset: PositionReset): void {
     const { logger, listener, groupId } = this.#options;
-    const say = reset.from === null ? logger.info : logger.warn;
-    say('Reading starts by the reset policy', { groupId, ...reset });
+    const level = reset.from === null ? 'info' : 'warn';
+    logger[level]('Reading starts by the reset policy', { groupId, ...reset });
     this.#tell(() => listener()?.onReset?.(reset));
   }
 

@@ -197,6 +197,23 @@ describe('joining an eager group', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
+  it('fails instead of trying on without a pause, when there is no timer to pause with', async () => {
+    member = new MemberUnderTest();
+    const { runtime } = member;
+    const setTimer = runtime.setTimer.bind(runtime);
+    let asked = 0;
+    // A loop that does not give up gets its timers in the end, so that this case cannot hang.
+    runtime.setTimer = (callback, delayMs) => {
+      if (++asked <= 50) throw new TypeError('no timers here');
+      return setTimer(callback, delayMs);
+    };
+    member.membership.start();
+    await runtime.settle();
+    expect(asked).toBeLessThan(10);
+    expect(member.states.at(-1)).toBe('failed');
+    runtime.setTimer = setTimer;
+  });
+
   it('survives a status listener that throws', async () => {
     member = new MemberUnderTest();
     member.on.onStatus = () => {

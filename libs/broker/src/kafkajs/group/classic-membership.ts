@@ -121,7 +121,7 @@ export class ClassicMembership implements Membership {
       try {
         alive = await this.#live();
       } catch (error) {
-        if (!this.#closing) await this.#survive(error as Error);
+        alive = !this.#closing && (await this.#survive(error as Error));
       }
     }
     this.#heart?.stop();
@@ -269,11 +269,17 @@ export class ClassicMembership implements Membership {
     return false;
   }
 
-  async #survive(error: Error): Promise<void> {
+  /** False when there must not be another try: closing, or there is nothing to pause with and it would spin. */
+  async #survive(error: Error): Promise<boolean> {
     const { cluster, logger } = this.#options;
     logger.error('The membership met an unexpected error and starts anew.', { error });
     this.#status.retrying(error);
-    await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal).catch(() => undefined);
+    try {
+      await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
+      return true;
+    } catch (cannotSleep) {
+      return !this.#closing && this.#fail(cannotSleep as Error);
+    }
   }
 
   get #closing(): boolean {

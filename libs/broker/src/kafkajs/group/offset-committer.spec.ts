@@ -250,6 +250,22 @@ describe('committing', () => {
     });
   });
 
+  it('is refused instead of sent again without a pause, when there is no timer to pause with', async () => {
+    const first = await scene.commitUnderWay(1);
+    const second = scene.commit(at(1, 5));
+    await scene.runtime.settle();
+    scene.runtime.setTimer = () => {
+      throw new TypeError('no timers here');
+    };
+    first.lose(new ConnectionError('gone'));
+    const outcomes = await Promise.all([first.done, second]);
+    expect(outcomes.map((outcome) => outcome !== 'stored' && outcome.cause)).toEqual([
+      expect.any(TypeError),
+      expect.any(TypeError),
+    ]);
+    expect(scene.requests).toEqual(['0:1']);
+  });
+
   it('once the session is closed nothing is asked any more', async () => {
     scene.coordinator.close();
     const error = await scene.commit(at(0, 1));

@@ -193,9 +193,16 @@ export class OffsetCommitter {
     for (const pending of batch) fail(pending, { kind: 'refused', cause: error, retriable: false });
   }
 
+  /** With nothing to pause with, what waits is given up: it would be sent again and again without a rest. */
   async #pause(): Promise<void> {
     const { runtime, closed } = this.#coordinator;
-    await sleep(runtime, this.#backoff.next(), closed).catch(() => undefined);
+    try {
+      await sleep(runtime, this.#backoff.next(), closed);
+    } catch (error) {
+      if (closed.aborted) return;
+      const failure: CommitFailure = { kind: 'refused', cause: error as Error, retriable: false };
+      for (const pending of this.#waiting.values()) fail(pending, failure);
+    }
   }
 
   #tooLate(): CommitFailure {

@@ -38,6 +38,13 @@ interface Address {
   readonly port: number;
 }
 
+/** A request on its way to a connection. Ended before it has one, it must not open one: nobody would close it. */
+interface Search {
+  readonly lane: string;
+  readonly signal: AbortSignal | undefined;
+  ended: BrokerError | undefined;
+}
+
 /**
  * The connections of one driver. A broker answers a connection strictly in order, so whatever may
  * wait long (a join, a long poll, a commit) travels in a *lane* of its own: one connection per
@@ -49,6 +56,7 @@ export class Cluster {
   readonly #seeds: readonly Address[];
   readonly #connections = new Map<string, Connection>();
   readonly #connecting = new Gate(CONNECTS_AT_ONCE);
+  readonly #searches = new Set<Search>();
   #turn = 0;
   #closed = false;
 
@@ -77,7 +85,7 @@ export class Cluster {
     options: ClusterRequestOptions = {},
   ): Promise<T> {
     const timeoutMs = options.timeoutMs ?? this.#options.requestTimeoutMs;
-    const answer = this.#connection(target, lane).then((connection) => {
+    const answer = this.#find(target, lane, options.signal).then((connection) => {
       // Given up while the connection was opened: sent now, it would arrive after what replaced it.
       options.signal?.throwIfAborted();
       return connection.exchange(request, { timeoutMs });
@@ -85,8 +93,10 @@ export class Cluster {
     return abortable(answer, options.signal);
   }
 
-  /** Destroys the lane's connections; requests that wait in it are rejected. */
+  /** Destroys the lane's connections; requests that wait in it, or for a connection of it, are rejected. */
   closeLane(lane: string, reason?: BrokerError): void {
+    for (const search of this.#searches)
+      if (search.lane === lane) search.ended = reason ?? new ClosedError('The lane was closed.');
     for (const [key, connection] of this.#connections)
       if (key.endsWith(`/${lane}`)) connection.close(reason);
   }
@@ -98,14 +108,24 @@ export class Cluster {
     this.#connections.clear();
   }
 
-  async #connection(target: Target, lane: string): Promise<Connection> {
-    if (target === 'any') return this.#anyConnection(lane);
+  async #find(target: Target, lane: string, signal?: AbortSignal): Promise<Connection> {
+    const search: Search = { lane, signal, ended: undefined };
+    this.#searches.add(search);
+    try {
+      return await this.#connection(target, search);
+    } finally {
+      this.#searches.delete(search);
+    }
+  }
+
+  async #connection(target: Target, search: Search): Promise<Connection> {
+    if (target === 'any') return this.#anyConnection(search);
     if (target === 'controller') {
       if (!this.metadata.brokers.has(this.metadata.controllerId)) await this.metadata.refresh([]);
-      return this.#connection(this.metadata.controllerId, lane);
+      return this.#connection(this.metadata.controllerId, search);
     }
     const node = this.metadata.brokers.get(target) ?? (await this.#learnNode(target));
-    return this.#open(`${target}/${lane}`, node);
+    return this.#open(String(target), node, search);
   }
 
   async #learnNode(id: number): Promise<Address> {
@@ -115,18 +135,18 @@ export class Cluster {
     throw new ConnectionError(`The cluster has no broker ${id} at the moment.`);
   }
 
-  async #anyConnection(lane: string): Promise<Connection> {
+  async #anyConnection(search: Search): Promise<Connection> {
     const candidates = this.#candidates();
     for (const [id] of candidates) {
-      const connection = this.#connections.get(`${id}/${lane}`);
+      const connection = this.#connections.get(`${id}/${search.lane}`);
       if (connection && !connection.failed) return this.#ready(connection);
     }
     const failures: Error[] = [];
     for (const [id, address] of this.#rotate(candidates)) {
       try {
-        return await this.#open(`${id}/${lane}`, address);
+        return await this.#open(id, address, search);
       } catch (error) {
-        if (this.#closed || !(error as BrokerError).retriable) throw error;
+        if (this.#closed || isOver(search) || !(error as BrokerError).retriable) throw error;
         failures.push(error as Error);
       }
     }
@@ -148,8 +168,11 @@ export class Cluster {
     return [...items.slice(from), ...items.slice(0, from)];
   }
 
-  async #open(key: string, { host, port }: Address): Promise<Connection> {
+  async #open(id: string, { host, port }: Address, search: Search): Promise<Connection> {
     if (this.#closed) throw new ClosedError('The driver was closed.');
+    search.signal?.throwIfAborted();
+    if (search.ended) throw search.ended;
+    const key = `${id}/${search.lane}`;
     const known = this.#connections.get(key);
     if (known && !known.failed && known.address === `${host}:${port}`) return this.#ready(known);
     known?.close(new ConnectionError(`The broker moved to ${host}:${port}.`));
@@ -175,6 +198,10 @@ export class Cluster {
     await connection.open();
     return connection;
   }
+}
+
+function isOver({ ended, signal }: Search): boolean {
+  return ended !== undefined || signal?.aborted === true;
 }
 
 function parseAddress(broker: string): Address {

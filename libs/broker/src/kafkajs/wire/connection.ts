@@ -9,7 +9,7 @@ import {
   RequestTimeoutError,
   UnsupportedError,
 } from '../../port/errors.js';
-import type { Runtime, Timer } from '../../runtime/index.js';
+import { Deferred, within, type Runtime, type Timer } from '../../runtime/index.js';
 import { ownRequest, type ApiRequest } from './api-request.js';
 
 export interface ConnectionOptions {
@@ -32,6 +32,9 @@ export interface ExchangeOptions {
 
 /** Larger than any answer we ask for; a hostile length beyond it must not make us buffer for ever. */
 const LARGEST_ANSWER = 512 * 1024 * 1024;
+
+/** Of the whole exchange, asking the user's token provider included; kafkajs would wait for ever. */
+const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 const silentLogger = {
   namespace: () => silentLogger,
@@ -64,6 +67,8 @@ export class Connection {
   readonly #inner: KafkajsConnection;
   readonly #options: ConnectionOptions;
   readonly #onClosed = new Set<(error: BrokerError) => void>();
+  /** Rejects when the connection is closed: kafkajs answers neither a connect nor an authentication then. */
+  readonly #ended = new Deferred<never>();
   #opening: Promise<void> | undefined;
   #versions: BrokerVersions = {};
   #failure: BrokerError | undefined;
@@ -145,13 +150,17 @@ export class Connection {
     this.#inner.requestQueue.rejectAll(this.#failure);
     this.#inner.requestQueue.destroy();
     this.#inner.connectionStatus = 'disconnected';
-    this.#inner.socket?.destroy();
+    // The error makes kafkajs cancel its time-out of the connect, which would hold up the end of the process.
+    this.#inner.socket?.destroy(this.#failure);
+    this.#ended.reject(this.#failure);
     for (const listener of this.#onClosed) listener(this.#failure);
     this.#onClosed.clear();
     return this.#failure;
   }
 
   async #open(): Promise<void> {
+    // Closed while it stood in line for connecting: nobody would ever close a socket made now.
+    if (this.#failure) throw this.#failure;
     const connecting = this.#inner.connect();
     // kafkajs listens to 'end' and 'error' only: a socket that is destroyed under it says neither.
     this.#inner.socket?.on('close', () => {
@@ -160,7 +169,7 @@ export class Connection {
       );
     });
     this.#inner.socket?.setNoDelay(true);
-    await connecting;
+    await Promise.race([connecting, this.#ended.promise]);
     if (this.#failure) throw this.#failure;
     const { versions } = await this.exchange(apiVersionsRequest, {
       timeoutMs: this.#options.connectionTimeoutMs,
@@ -168,13 +177,15 @@ export class Connection {
     this.#versions = versions;
     this.#inner.setVersions(versions);
     this.#inner.setSupportAuthenticationProtocol(versions[36] !== undefined);
-    await this.#authenticate();
+    await within(this.#options.runtime, AUTHENTICATION_TIMEOUT_MS, this.#authenticate(), () =>
+      this.close(this.#timedOut('the authentication', AUTHENTICATION_TIMEOUT_MS)),
+    );
   }
 
   async #authenticate(): Promise<void> {
     if (!this.#options.sasl || this.#inner.isAuthenticated()) return;
     try {
-      await this.#inner.authenticate();
+      await Promise.race([this.#inner.authenticate(), this.#ended.promise]);
     } catch (error) {
       if (this.#failure) throw this.#failure;
       throw new AuthenticationError(

@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { ClosedError, ConnectionError, RequestTimeoutError } from '../../port/errors.js';
+import { Deferred, realRuntime, VirtualRuntime } from '../../runtime/index.js';
+import { Cluster } from './cluster.js';
+import { Connection } from './connection.js';
+import { metadataRequest } from './metadata-request.js';
+
+/** Longer than any test: whoever waits for it has been forgotten. */
+const FOR_EVER_MS = 600_000;
+const API_VERSIONS = 18;
+const NOBODY_ANSWERS = { mechanism: 'plain', username: 'u', password: 'p' };
+
+/** A broker that tells its versions, and says nothing else. */
+class SilentBroker {
+  readonly sockets: Socket[] = [];
+  readonly #server: Server = createServer((socket) => {
+    this.sockets.push(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (request: Buffer) => {
+      if (request.readInt16BE(4) !== API_VERSIONS) return this.heard?.();
+      const ranges = [API_VERSIONS, 3, 17, 36].flatMap((key) => [key, 0, 12]);
+      const answer = Buffer.alloc(4 + 4 + 2 + 4 + ranges.length * 2 + 4);
+      answer.writeInt32BE(answer.length - 4, 0);
+      request.copy(answer, 4, 8, 12);
+      answer.writeInt32BE(ranges.length / 3, 10);
+      for (const [index, value] of ranges.entries()) answer.writeInt16BE(value, 14 + index * 2);
+      socket.write(answer);
+    });
+  });
+  /** Told of a request that gets no answer. */
+  heard: (() => void) | undefined;
+
+  async listen(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Until somebody has asked what is not answered. */
+  asked(): Promise<void> {
+    return new Promise((resolve) => (this.heard = resolve));
+  }
+
+  close(): void {
+    for (const socket of this.sockets) socket.destroy();
+    this.#server.close();
+  }
+}
+
+describe('a connection that is closed while it is opened', () => {
+  let broker: SilentBroker;
+  beforeEach(async () => (broker = await new SilentBroker().listen()));
+  afterEach(() => {
+    broker.close();
+    jest.restoreAllMocks();
+  });
+
+  const connectionTo = (options: { sasl?: unknown; runtime?: VirtualRuntime } = {}): Connection =>
+    new Connection({
+      host: '127.0.0.1',
+      port: broker.port,
+      clientId: 'spec',
+      connectionTimeoutMs: FOR_EVER_MS,
+      runtime: realRuntime,
+      ...options,
+    });
+
+  it('while it connects, ends at once and leaves no timer behind', async () => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const cleared = jest.spyOn(globalThis, 'clearTimeout');
+    const connection = connectionTo();
+    const opening = connection.open();
+    const ofKafkajs = timers.mock.calls.findIndex(([, delayMs]) => delayMs === FOR_EVER_MS);
+    expect(ofKafkajs).toBeGreaterThanOrEqual(0);
+    connection.close();
+    await expect(opening).rejects.toThrow(ClosedError);
+    await new Promise((resolve) => realRuntime.defer(() => resolve(undefined)));
+    expect(cleared).toHaveBeenCalledWith(timers.mock.results[ofKafkajs]?.value);
+  });
+
+  it('before it connects, never does: nobody would close that socket', async () => {
+    const connection = connectionTo();
+    connection.close();
+    await expect(connection.open()).rejects.toThrow(ClosedError);
+    const other = connectionTo();
+    await other.open();
+    expect(broker.sockets).toHaveLength(1);
+    other.close();
+  });
+
+  it('while the credentials are not answered, ends at once', async () => {
+    const connection = connectionTo({ sasl: NOBODY_ANSWERS });
+    const asked = broker.asked();
+    const opening = connection.open();
+    await asked;
+    connection.close();
+    await expect(opening).rejects.toThrow(ClosedError);
+  });
+
+  it('while a token is not given, ends at once', async () => {
+    const wanted = new Deferred();
+    const oauthBearerProvider = (): Promise<never> => {
+      wanted.resolve();
+      return new Promise(() => undefined);
+    };
+    const connection = connectionTo({ sasl: { mechanism: 'oauthbearer', oauthBearerProvider } });
+    broker.heard = () => broker.sockets[0]?.write(handshakeAccepted('OAUTHBEARER'));
+    const opening = connection.open();
+    await wanted.promise;
+    connection.close();
+    await expect(opening).rejects.toThrow(ClosedError);
+  });
+
+  it('gives up by itself where the credentials are not answered', async () => {
+    const runtime = new VirtualRuntime();
+    const connection = connectionTo({ sasl: NOBODY_ANSWERS, runtime });
+    const asked = broker.asked();
+    const opening = connection.open();
+    opening.catch(() => undefined);
+    await asked;
+    await runtime.advance(10_000);
+    await expect(opening).rejects.toThrow(RequestTimeoutError);
+  });
+});
+
+describe('a request that is ended while it looks for its connection', () => {
+  let broker: SilentBroker;
+  let cluster: Cluster;
+  let metadata: Deferred;
+
+  beforeEach(async () => {
+    broker = await new SilentBroker().listen();
+    cluster = new Cluster({
+      brokers: ['127.0.0.1:1'],
+      clientId: 'spec',
+      connectionTimeoutMs: FOR_EVER_MS,
+      requestTimeoutMs: FOR_EVER_MS,
+      runtime: realRuntime,
+    });
+    metadata = new Deferred();
+    jest.spyOn(cluster.metadata, 'refresh').mockReturnValue(metadata.promise);
+  });
+  afterEach(() => {
+    cluster.close();
+    broker.close();
+    jest.restoreAllMocks();
+  });
+
+  function metadataCome(): void {
+    const node = { id: 5, host: '127.0.0.1', port: broker.port, rack: null };
+    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    metadata.resolve();
+  }
+
+  /** What was opened by mistake has come by then. */
+  async function connectionsInTheEnd(): Promise<number> {
+    const request = cluster.request(5, 'another lane', metadataRequest([]));
+    request.catch(() => undefined);
+    await broker.asked();
+    return broker.sockets.length - 1;
+  }
+
+  it('with its lane opens none: nobody would close it before the driver', async () => {
+    const answer = cluster.request(5, 'lane', metadataRequest([]));
+    cluster.closeLane('lane', new ConnectionError('not needed any more'));
+    metadataCome();
+    await expect(answer).rejects.toThrow('not needed any more');
+    expect(await connectionsInTheEnd()).toBe(0);
+  });
+
+  it('by its signal opens none', async () => {
+    const control = new AbortController();
+    const answer = cluster.request(5, 'lane', metadataRequest([]), { signal: control.signal });
+    control.abort(new Error('given up'));
+    await expect(answer).rejects.toThrow('given up');
+    metadataCome();
+    expect(await connectionsInTheEnd()).toBe(0);
+  });
+});
+
+/** SaslHandshake, version 1: the second request on its connection. */
+function handshakeAccepted(mechanism: string): Buffer {
+  const answer = Buffer.alloc(4 + 4 + 2 + 4 + 2 + mechanism.length);
+  answer.writeInt32BE(answer.length - 4, 0);
+  answer.writeInt32BE(1, 4);
+  answer.writeInt32BE(1, 10);
+  answer.writeInt16BE(mechanism.length, 14);
+  answer.write(mechanism, 16);
+  return answer;
+}

@@ -1,0 +1,96 @@
+import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
+import type { Layer } from './merge-layers.js';
+import { PRESETS } from './presets.js';
+import type { ResolvedBinding } from './resolved-binding.js';
+import type { RuleSubject } from './rules/binding-rule.js';
+import { retryRules } from './rules/retry-rules.js';
+import { timingRules } from './rules/timing-rules.js';
+import { topicRules } from './rules/topic-rules.js';
+import { show } from './show.js';
+import { below, Violations } from './violations.js';
+
+const RULES = [...timingRules, ...retryRules, ...topicRules];
+
+export interface ValidatorOptions {
+  /** Whether a lifecycle manager is there that a circuit breaker can pause with. Default true. */
+  readonly lifecycleManager?: boolean;
+}
+
+/** How the binding came about, where that is known: it makes the messages better. */
+export interface BindingOrigin {
+  /** Keys that are wrong in themselves: no rule that reads one is asked. */
+  readonly isBroken?: (key: string) => boolean;
+  readonly origins?: ReadonlyMap<string, Layer>;
+}
+
+/** The rules between the keys of a binding, and between bindings. It collects; nothing is hidden by what comes first. */
+export class ConfigurationValidator {
+  constructor(private readonly options: ValidatorOptions = {}) {}
+
+  /** Throws a ConfigurationValidationException that lists everything that is wrong. */
+  validate(binding: ResolvedBinding, others: readonly ResolvedBinding[] = []): void {
+    const violations = new Violations();
+    violations.include(this.violationsOf(binding));
+    violations.include(this.clashes(binding, others));
+    violations.throwIfAny();
+  }
+
+  violationsOf(
+    binding: ResolvedBinding,
+    { isBroken = () => false, origins }: BindingOrigin = {},
+  ): readonly ConfigurationViolation[] {
+    const violations = new Violations(binding.name);
+    const subject = this.#subject(binding, origins);
+    for (const { rule, reads, check } of RULES) {
+      if (reads.some(isBroken)) continue;
+      for (const { key, value, message } of check(subject)) {
+        violations.add(rule, below(pathOf(binding.name), key), value, message);
+      }
+    }
+    return violations.all;
+  }
+
+  /** Two bindings that read one topic in one group would each get a part of its records. */
+  clashes(
+    binding: ResolvedBinding,
+    others: readonly ResolvedBinding[],
+  ): readonly ConfigurationViolation[] {
+    const violations = new Violations(binding.name);
+    const mine = readsOf(binding);
+    for (const other of others) {
+      if (other.cluster !== binding.cluster) continue;
+      const shared = mine.find(({ topic, groupId }) =>
+        readsOf(other).some((read) => read.topic === topic && read.groupId === groupId),
+      );
+      if (!shared) continue;
+      const message = `binding '${other.name}' reads topic '${shared.topic}' in group '${shared.groupId}' too: each of the two would get only a part of the records. Give one of them another groupId, or put both handlers on one binding.`;
+      violations.add(
+        'GROUP_TOPIC',
+        below(pathOf(binding.name), 'groupId'),
+        shared.groupId,
+        message,
+      );
+    }
+    return violations.all;
+  }
+
+  #subject(binding: ResolvedBinding, origins: BindingOrigin['origins']): RuleSubject {
+    return {
+      binding,
+      canPause: this.options.lifecycleManager ?? true,
+      equalTierDelays: PRESETS[binding.preset].tierDelays === 'not-decreasing',
+      is: (key, value) => {
+        const source = origins?.get(key)?.source;
+        const shown = typeof value === 'string' && value.startsWith('a list') ? value : show(value);
+        return `${key} is ${shown}${source ? ` (from ${source})` : ''}`;
+      },
+    };
+  }
+}
+
+const pathOf = (name: string): string => below('bindings', name);
+
+const readsOf = ({ topic, groupId, retry }: ResolvedBinding) => [
+  { topic, groupId },
+  ...retry.tiers,
+];

@@ -1,0 +1,40 @@
+import {
+  ConfigurationValidationException,
+  type ConfigurationViolation,
+} from '../errors/configuration-validation-exception.js';
+import type { EventBusProperties } from './event-bus-properties.js';
+import { resolveOptions, type OptionLayers } from './resolve-options.js';
+import type { ResolvedBinding } from './resolved-binding.js';
+import type { TopicBindingProperties } from './topic-binding-properties.js';
+
+/** What a call finds wrong; nothing when it does not throw. */
+export function violationsOf(run: () => unknown): readonly ConfigurationViolation[] {
+  try {
+    run();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationValidationException) return error.violations;
+    throw error;
+  }
+}
+
+/** `rule at path: message`, as a table can hold it. */
+export const complaintsOf = (run: () => unknown): readonly string[] =>
+  violationsOf(run).map(({ rule, path, message }) => `${rule} ${path}: ${message}`);
+
+/** Options that nothing is wrong with, but for what is given. Any value may be given: that is the point. */
+export const orders = (properties: object = {}, options: object = {}): EventBusProperties => ({
+  brokers: 'kafka:9092',
+  ...options,
+  bindings: { orders: { topic: 'orders.events', groupId: 'order-service', ...properties } },
+});
+
+export function resolvedOrders(
+  properties: Partial<TopicBindingProperties> = {},
+  options: EventBusProperties = {},
+  layers: OptionLayers = {},
+): ResolvedBinding {
+  const [binding] = resolveOptions(orders(properties, options), layers).bindings;
+  if (!binding) throw new Error('nothing was resolved');
+  return binding;
+}

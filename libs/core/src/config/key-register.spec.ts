@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resolvedOrders, orders } from './configuration.spec-support.js';
+import { EventBusProperties } from './event-bus-properties.js';
+import { KEY_REGISTER, keysWithoutEffect } from './key-register.js';
+import { keyPaths } from './property-tree.js';
+import { resolveOptions } from './resolve-options.js';
+
+const source = join(__dirname, '..');
+const pendingKeys = (properties: object, options: object = {}) =>
+  resolveOptions(orders(properties, options)).pendingKeys;
+
+describe('The key register', () => {
+  it('has every key of the options, and no other', () => {
+    const declared = keyPaths(EventBusProperties).filter((key) => !key.startsWith('defaults.'));
+    expect(KEY_REGISTER.map(({ key }) => key).sort()).toEqual([...declared].sort());
+  });
+
+  it('knows that defaults take every key of a binding but the topic', () => {
+    const keys = keyPaths(EventBusProperties);
+    const below = (prefix: string) =>
+      keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+    expect([...below('defaults.'), 'topic'].sort()).toEqual(below('bindings.*.').sort());
+  });
+
+  it.each([...new Set(KEY_REGISTER.map((entry) => entry.default))])(
+    'names the test of a default: %s',
+    (file) => {
+      const text = readFileSync(join(source, file), 'utf8');
+      const keys = KEY_REGISTER.filter((entry) => entry.default === file).map(({ key }) => key);
+      const unmentioned = keys.filter((key) => !text.includes(key.split('.').at(-1) ?? key));
+      expect(unmentioned).toEqual([]);
+    },
+  );
+
+  it.each(KEY_REGISTER.filter(({ effect }) => effect !== 'pending').map((e) => [e.key, e.effect]))(
+    'names where the effect of %s is tested: %s',
+    (key, file) => {
+      const words = key.split('.').at(-1) ?? key;
+      expect(readFileSync(join(source, file), 'utf8')).toContain(words);
+    },
+  );
+
+  it('admits which effects no test of this package looks at yet', () => {
+    const untested = KEY_REGISTER.filter(({ effect }) => !/^pending$|\.spec\.ts$/.test(effect));
+    expect(untested.map(({ key }) => key)).toEqual([
+      'shutdown.drainTimeoutMs',
+      'clusters.*.brokers',
+      'clusters.*.driver',
+      'clusters.*.clientId',
+      'clusters.*.ssl',
+      'clusters.*.sasl',
+    ]);
+  });
+});
+
+describe('A key without an effect', () => {
+  it('is told when somebody asks for it', () => {
+    expect(pendingKeys({ staticMembership: true, retry: { tiers: [{ delayMs: 1 }] } })).toEqual([
+      {
+        key: 'staticMembership',
+        path: 'bindings.orders.staticMembership',
+        source: 'the options',
+      },
+      {
+        key: 'retry.tiers[0].delayMs',
+        path: 'bindings.orders.retry.tiers[0].delayMs',
+        source: 'the options',
+      },
+    ]);
+  });
+
+  it('is told once for the defaults and for a preset, however many bindings there are', () => {
+    const options = {
+      brokers: 'a:1',
+      defaults: { preset: 'strategy-reconciliation', dlt: { verifyTopic: true } },
+      bindings: { a: { topic: 'a', groupId: 'g' }, b: { topic: 'b', groupId: 'g' } },
+    } as const;
+    expect(resolveOptions(options).pendingKeys.map(({ path }) => path)).toEqual([
+      'defaults.dlt.verifyTopic',
+      'PRESETS.strategy-reconciliation.retry.mode',
+      'PRESETS.strategy-reconciliation.retry.tier0.maxAttempts',
+      'PRESETS.strategy-reconciliation.dlt.topicSuffix',
+      'PRESETS.strategy-reconciliation.dlt.headerProfile',
+    ]);
+  });
+
+  it('is no news where it asks for what happens anyway', () => {
+    const nothing = {
+      staticMembership: false,
+      orderingMode: 'RELAXED_IN_RETRY',
+      circuitBreaker: { enabled: false },
+      dlt: { verifyTopic: false },
+      retry: { tiers: [], retryableExceptions: [] },
+    };
+    expect(pendingKeys(nothing)).toEqual([]);
+    expect(pendingKeys({})).toEqual([]);
+  });
+
+  it('may be a list of errors, which is one value', () => {
+    const values = { retry: { retryableExceptions: [{ code: 1 }, TypeError] } };
+    const found = keysWithoutEffect([{ source: 's', path: 'p', values }]);
+    expect(found.map(({ key }) => key)).toEqual(['retry.retryableExceptions']);
+  });
+
+  it('is told of clusters, too', () => {
+    const clusters = { default: { rackId: 'r1', clientId: 'shop' } };
+    expect(pendingKeys({}, { clusters }).map(({ path }) => path)).toEqual([
+      'clusters.default.rackId',
+    ]);
+  });
+
+  it('is none of those that work', () => {
+    const working = resolvedOrders({ concurrency: 2, ackMode: 'MANUAL', offsetReset: 'latest' });
+    expect(working.concurrency).toBe(2);
+    expect(pendingKeys({ concurrency: 2, ackMode: 'MANUAL', offsetReset: 'latest' })).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+import { matcherIdentity, showMatcher, type ErrorMatcher } from '../error-matcher.js';
+import type { BindingRule, Finding } from './binding-rule.js';
+
+export const retryRules: readonly BindingRule[] = [
+  {
+    rule: 'STRICT_TIERS',
+    reads: ['orderingMode', 'retry.tiers'],
+    check: ({ binding: { orderingMode, retry }, is }) => {
+      // Default tiers are left out under STRICT before any rule runs, so these are somebody's own.
+      if (orderingMode !== 'STRICT' || retry.tiers.length === 0) return [];
+      const message = `cannot be used with STRICT ordering, because a record in a retry topic is overtaken: ${is('orderingMode', orderingMode)}, ${is('retry.tiers', `a list of ${retry.tiers.length}`)}. Set retry.tiers to [] or orderingMode to 'RELAXED_IN_RETRY'.`;
+      return [{ key: 'retry.tiers', value: retry.tiers, message }];
+    },
+  },
+  {
+    rule: 'TIER_DELAYS',
+    reads: ['retry.tiers', 'preset'],
+    check: ({ binding: { retry }, equalTierDelays }) =>
+      retry.tiers.slice(1).flatMap(({ delayMs, number }, index) => {
+        const before = retry.tiers[index]?.delayMs ?? 0;
+        if (equalTierDelays ? delayMs >= before : delayMs > before) return [];
+        const wanted = equalTierDelays ? 'at least as long as' : 'longer than';
+        const message = `tier ${number} must wait ${wanted} tier ${number - 1}: ${delayMs} ms after ${before} ms. Raise it${equalTierDelays ? '' : ", or leave the tier out (equal delays are for preset 'resilient')"}.`;
+        return [{ key: `retry.tiers[${number - 1}].delayMs`, value: delayMs, message }];
+      }),
+  },
+  {
+    rule: 'EXCEPTION_OVERLAP',
+    reads: ['retry.retryableExceptions', 'retry.nonRetryableExceptions', 'retry.skipToTierMapping'],
+    check: ({ binding: { retry } }) => {
+      const refused = retry.nonRetryableExceptions;
+      return [
+        ...overlap(refused, retry.retryableExceptions, 'retry.retryableExceptions'),
+        ...overlap(
+          refused,
+          retry.skipToTierMapping.map(({ match }) => match),
+          'retry.skipToTierMapping',
+        ),
+      ];
+    },
+  },
+  {
+    rule: 'SKIP_TO_TIER',
+    reads: ['retry.tiers', 'retry.skipToTierMapping', 'orderingMode'],
+    check: ({ binding: { retry, orderingMode } }) =>
+      retry.skipToTierMapping.flatMap(({ tier }, index) => {
+        if (tier <= retry.tiers.length) return [];
+        const why = orderingMode === 'STRICT' ? ', since the ordering is STRICT' : '';
+        const there =
+          retry.tiers.length === 0
+            ? `the binding has no tiers${why}`
+            : `the binding has only ${retry.tiers.length}`;
+        const message = `skips to tier ${tier}, but ${there}. Name a tier that exists or add it to retry.tiers.`;
+        return [{ key: `retry.skipToTierMapping[${index}].tier`, value: tier, message }];
+      }),
+  },
+  {
+    rule: 'SKIP_TO_TIER_TWICE',
+    reads: ['retry.skipToTierMapping'],
+    check: ({ binding: { retry } }) => {
+      const identities = retry.skipToTierMapping.map(({ match }) => matcherIdentity(match));
+      return retry.skipToTierMapping.flatMap(({ match }, index) => {
+        const first = identities.indexOf(identities[index]);
+        if (identities[index] === undefined || first === index) return [];
+        const message = `names ${showMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
+        return [{ key: `retry.skipToTierMapping[${index}].match`, value: match, message }];
+      });
+    },
+  },
+];
+
+/**
+ * The same error in two lists that say opposite things. A class in one list and its subclass in the
+ * other is no contradiction: the more specific of the two decides ("retry nothing but timeouts").
+ */
+function overlap(
+  refused: readonly ErrorMatcher[],
+  others: readonly ErrorMatcher[],
+  key: string,
+): readonly Finding[] {
+  const identities = new Set(others.map(matcherIdentity));
+  identities.delete(undefined);
+  return refused
+    .filter((matcher) => identities.has(matcherIdentity(matcher)))
+    .map((matcher) => ({
+      key: 'retry.nonRetryableExceptions',
+      value: matcher,
+      message: `${showMatcher(matcher)} is also in ${key}, which says the opposite. Remove it from one of the two.`,
+    }));
+}

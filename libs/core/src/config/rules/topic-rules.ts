@@ -1,0 +1,54 @@
+import type { ResolvedBinding } from '../resolved-binding.js';
+import { TOPIC_NAME, isTopicName } from '../topic-name.js';
+import { show } from '../show.js';
+import type { BindingRule } from './binding-rule.js';
+
+export const topicRules: readonly BindingRule[] = [
+  {
+    rule: 'TIER_SUFFIX',
+    reads: ['retry.tiers'],
+    check: ({ binding: { retry } }) => {
+      if (retry.tiers.length < 2) return [];
+      return retry.tiers
+        .filter(({ topicSuffix }) => !topicSuffix.includes('{n}'))
+        .map(({ topicSuffix, number }) => ({
+          key: `retry.tiers[${number - 1}].topicSuffix`,
+          value: topicSuffix,
+          message: `${show(topicSuffix)} has no {n}, so that the ${retry.tiers.length} tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.`,
+        }));
+    },
+  },
+  {
+    rule: 'TOPIC_NAME',
+    reads: ['topic', 'retry.tiers', 'dlt'],
+    check: ({ binding }) =>
+      derivedTopics(binding)
+        .filter(({ topic }) => !isTopicName(topic))
+        .map(({ key, topic }) => ({
+          key,
+          value: topic,
+          message: `makes '${topic}', which is not ${TOPIC_NAME}. Shorten the suffix or the topic.`,
+        })),
+  },
+  {
+    rule: 'TOPIC_COLLISION',
+    reads: ['topic', 'retry.tiers', 'dlt'],
+    check: ({ binding }) => {
+      const topics = [{ key: 'topic', topic: binding.topic }, ...derivedTopics(binding)];
+      return topics.flatMap(({ key, topic }, index) => {
+        const first = topics.findIndex((other) => other.topic === topic);
+        if (first === index) return [];
+        const message = `makes '${topic}', the name that ${topics[first]?.key} has already. The main topic, each retry topic and the dead-letter topic need names of their own.`;
+        return [{ key, value: topic, message }];
+      });
+    },
+  },
+];
+
+const derivedTopics = ({ retry, dlt }: ResolvedBinding) => [
+  ...retry.tiers.map(({ topic, number }) => ({
+    key: `retry.tiers[${number - 1}].topicSuffix`,
+    topic,
+  })),
+  { key: 'dlt.topic', topic: dlt.topic },
+];

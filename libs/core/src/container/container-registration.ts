@@ -1,0 +1,69 @@
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { ContainerOperation } from '../errors/container-errors.js';
+import type { ContainerState } from '../model/container-state.js';
+import type { PauseReason } from '../intake/pause-reason.js';
+import type { MessageContainer } from './message-container.js';
+
+/** Where the circuit breaker of a binding will be: one object for its main container and all its tiers. */
+export interface CircuitBreakerSlot {
+  /** Empty until breakers exist. */
+  readonly current: unknown;
+}
+
+/** The reasons that make a whole binding PAUSED. The others concern a partition, or pass by themselves. */
+export type BindingPause = Extract<PauseReason, 'operator' | 'circuit' | 'routing'>;
+
+export interface LastCommand {
+  readonly operation: ContainerOperation;
+  readonly reason: string | undefined;
+  readonly by: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** A binding that is known to the bus. The record never changes: ContainerRegistry replaces it. */
+export interface ContainerRegistration {
+  readonly bindingName: string;
+  readonly cluster: string;
+  /** `cluster:name`. */
+  readonly key: string;
+  readonly config: ResolvedBinding;
+  readonly mainContainer: MessageContainer;
+  readonly retryTierContainers: readonly MessageContainer[];
+  readonly circuitBreaker: CircuitBreakerSlot;
+  readonly state: ContainerState;
+  /** When it came into this state: milliseconds since 1970. */
+  readonly since: number;
+  readonly pauses: readonly BindingPause[];
+  readonly lastCommand: LastCommand | undefined;
+}
+
+export function containersOf({
+  mainContainer,
+  retryTierContainers,
+}: ContainerRegistration): readonly MessageContainer[] {
+  return [mainContainer, ...retryTierContainers];
+}
+
+/** What a command answers. */
+export interface BindingSnapshot {
+  readonly binding: string;
+  readonly cluster: string;
+  readonly state: ContainerState;
+  readonly since: number;
+  /** Not empty while the state is PAUSED. */
+  readonly remainingPauses: readonly BindingPause[];
+  readonly lastCommand: LastCommand | undefined;
+}
+
+export function snapshotOf(registration: ContainerRegistration): BindingSnapshot {
+  const { bindingName, cluster, state, since, pauses, lastCommand } = registration;
+  return Object.freeze({
+    binding: bindingName,
+    cluster,
+    state,
+    since,
+    remainingPauses: pauses,
+    lastCommand,
+  });
+}

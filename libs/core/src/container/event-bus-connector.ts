@@ -1,0 +1,130 @@
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import type { RecordHandler } from '../model/record-handler.js';
+import type { Admission } from './admission.js';
+import { assertBindingName } from './binding-name.js';
+import type { BindingRef } from '../model/binding-ref.js';
+import {
+  snapshotOf,
+  type BindingSnapshot,
+  type ContainerRegistration,
+} from './container-registration.js';
+import type { ContainerRegistry } from './container-registry.js';
+import { DISABLED, healthOf, type EventBusHealth } from './event-bus-health.js';
+import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
+
+/** Resolves and checks the properties, and builds the containers around the handler. It registers and starts nothing. */
+export type BindingFactory = (
+  name: string,
+  properties: TopicBindingProperties,
+  handler: RecordHandler,
+) => Promise<ContainerRegistration>;
+
+export interface ConnectorOptions {
+  readonly buildBinding: BindingFactory;
+  readonly registry: ContainerRegistry;
+  readonly lifecycle: LifecycleManager;
+  readonly admission: Admission;
+  readonly runtime: Pick<Runtime, 'now'>;
+  /** Whether the options switch the bus off. */
+  readonly isDisabled: () => boolean;
+}
+
+/** Bindings while the application runs: to add and remove them, to command them and to look at them. */
+export class EventBusConnector {
+  constructor(private readonly options: ConnectorOptions) {}
+
+  /** Adds a binding, and starts it unless its `autoStartup` is false. */
+  async register<T>(
+    name: string,
+    properties: TopicBindingProperties,
+    handler: RecordHandler<T>,
+    { cluster }: { readonly cluster?: string } = {},
+  ): Promise<BindingSnapshot> {
+    const { admission, buildBinding, registry, lifecycle } = this.options;
+    assertBindingName(name);
+    admission.assertOpen(`register binding '${name}'`);
+    const registration = await buildBinding(
+      name,
+      onCluster(name, properties, cluster),
+      handler as RecordHandler,
+    );
+    // Building takes time, and the shutdown may have begun meanwhile.
+    admission.assertOpen(`register binding '${name}'`);
+    registry.register(registration);
+    if (!registration.config.autoStartup) return snapshotOf(registration);
+    return this.#startOrForget(registration, lifecycle);
+  }
+
+  /** Stops the binding, if it is live, and forgets it. Nothing would ever stop one that is merely forgotten. */
+  unregister(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.options.lifecycle.destroy(ref, { reason: 'unregistered', ...note });
+  }
+
+  start(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.start(ref, note);
+  }
+
+  stop(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.stop(ref, note);
+  }
+
+  pause(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.pause(ref, note);
+  }
+
+  resume(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.resume(ref, note);
+  }
+
+  destroy(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.destroy(ref, note);
+  }
+
+  getState(ref: BindingRef): BindingSnapshot {
+    return snapshotOf(this.options.registry.require(ref));
+  }
+
+  listBindings(): readonly BindingSnapshot[] {
+    return this.options.registry.listAll().map(snapshotOf);
+  }
+
+  health(): EventBusHealth {
+    const { registry, admission, runtime, isDisabled } = this.options;
+    if (isDisabled()) return DISABLED;
+    return healthOf(registry.listAll(), !admission.isOpen, runtime.now());
+  }
+
+  /** A binding that could not begin is not left behind: the caller may correct it and register it again. */
+  async #startOrForget(
+    { cluster, bindingName: name }: ContainerRegistration,
+    lifecycle: LifecycleManager,
+  ): Promise<BindingSnapshot> {
+    const ref = { cluster, name };
+    try {
+      return await lifecycle.start(ref, { reason: 'registered' });
+    } catch (error) {
+      await lifecycle.destroy(ref, { reason: 'could not start' });
+      throw error;
+    }
+  }
+}
+
+function onCluster(
+  name: string,
+  properties: TopicBindingProperties,
+  cluster: string | undefined,
+): TopicBindingProperties {
+  if (cluster === undefined || cluster === properties.cluster) return properties;
+  if (properties.cluster === undefined) return Object.assign({}, properties, { cluster });
+  throw new ConfigurationValidationException([
+    {
+      rule: 'CLUSTER',
+      binding: name,
+      path: `bindings.${name}.cluster`,
+      value: properties.cluster,
+      message: `the properties name cluster '${properties.cluster}', the options '${cluster}'. Name one of them, once.`,
+    },
+  ]);
+}

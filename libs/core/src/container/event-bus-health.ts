@@ -1,0 +1,112 @@
+import type { ContainerState } from '../model/container-state.js';
+import { containersOf, type ContainerRegistration } from './container-registration.js';
+import type { ContainerStatus } from './container-status.js';
+import type { MessageContainer } from './message-container.js';
+import { isLive } from './transitions.js';
+
+export type HealthStatus = 'UP' | 'DEGRADED' | 'DOWN';
+
+/** DISABLED: the options say that the bus is off. */
+export type BusStatus = HealthStatus | 'DISABLED';
+
+export interface BindingHealth {
+  readonly binding: string;
+  readonly cluster: string;
+  readonly state: ContainerState;
+  readonly status: HealthStatus;
+  /** Why it is not UP, in words. */
+  readonly reasons: readonly string[];
+}
+
+export interface EventBusHealth {
+  readonly status: BusStatus;
+  readonly isShuttingDown: boolean;
+  readonly bindings: readonly BindingHealth[];
+}
+
+export const DISABLED: EventBusHealth = Object.freeze({
+  status: 'DISABLED',
+  isShuttingDown: false,
+  bindings: Object.freeze([]),
+});
+
+type Finding = readonly [HealthStatus, reason: string];
+
+const FROM_WORST_TO_BEST: readonly HealthStatus[] = ['DOWN', 'DEGRADED', 'UP'];
+
+export function healthOf(
+  registrations: readonly ContainerRegistration[],
+  isShuttingDown: boolean,
+  now: number,
+): EventBusHealth {
+  const bindings = registrations.map((registration) => bindingHealth(registration, now));
+  const all = bindings.map(({ status }) => status);
+  return { status: worstOf(isShuttingDown ? ['DOWN', ...all] : all), isShuttingDown, bindings };
+}
+
+/** A binding that is stopped, or was never started, is as it was told to be: that is UP. */
+function bindingHealth(registration: ContainerRegistration, now: number): BindingHealth {
+  const { bindingName, cluster, state, pauses } = registration;
+  const paused: readonly Finding[] =
+    pauses.length > 0 ? [['DEGRADED', `paused: ${pauses.join(', ')}`]] : [];
+  const findings = isLive(state) ? [...paused, ...containerFindings(registration, now)] : [];
+  return {
+    binding: bindingName,
+    cluster,
+    state,
+    status: worstOf(findings.map(([status]) => status)),
+    reasons: findings.map(([, reason]) => reason),
+  };
+}
+
+function containerFindings(registration: ContainerRegistration, now: number): readonly Finding[] {
+  return containersOf(registration).flatMap((container) => [
+    ...connectionFindings(container),
+    ...partitionFindings(container),
+    ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
+  ]);
+}
+
+function connectionFindings({ id, tier, topic, status }: MessageContainer): readonly Finding[] {
+  switch (status.state) {
+    case 'joined':
+    case 'draining':
+      return [];
+    case 'starting':
+    case 'stopped':
+      return [['DOWN', `${id} is ${status.state}`]];
+    case 'topic-missing':
+      // A retry topic is needed when something is retried, not before.
+      return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
+    case 'retrying':
+    case 'failed':
+      return [['DOWN', `${id} is ${status.state}: ${status.error.message}`]];
+  }
+}
+
+function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {
+  return status.partitionPauses
+    .filter(({ reasons }) => reasons.includes('strict') || reasons.includes('backoff'))
+    .map(({ topic, partition, reasons }) => [
+      'DEGRADED',
+      `${id}: ${topic}-${partition} waits (${reasons.join(', ')})`,
+    ]);
+}
+
+function handlerFindings(
+  { id, status }: MessageContainer,
+  maxPollIntervalMs: number,
+  now: number,
+): readonly Finding[] {
+  return isOverdue(status, maxPollIntervalMs, now)
+    ? [['DOWN', `${id}: a handler runs for longer than maxPollIntervalMs (${maxPollIntervalMs})`]]
+    : [];
+}
+
+function isOverdue(status: ContainerStatus, allowedMs: number, now: number): boolean {
+  return status.oldestHandlerSince !== undefined && now - status.oldestHandlerSince > allowedMs;
+}
+
+function worstOf(all: readonly HealthStatus[]): HealthStatus {
+  return FROM_WORST_TO_BEST.find((candidate) => all.includes(candidate)) ?? 'UP';
+}

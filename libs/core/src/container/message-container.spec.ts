@@ -1,0 +1,243 @@
+import { ClosedError, ConnectionError, UnknownTopicError } from '@nest-event-bus/broker';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { binding, busWith } from './bus.spec-support.js';
+import type { SessionScript } from './fake-intake.spec-support.js';
+import type { MessageContainer } from './message-container.js';
+
+const never = (): Promise<never> => new Promise<never>(() => {});
+
+function containerWith(
+  concurrency = 2,
+  scripts: readonly SessionScript[] = [],
+): ReturnType<typeof busWith> & { container: MessageContainer } {
+  const bus = busWith();
+  scripts.forEach((script, index) => bus.intake.scripts.set(`eventbus-orders-${index}`, script));
+  return { ...bus, container: bus.build(binding('orders', { concurrency })).mainContainer };
+}
+
+const calls = (bus: ReturnType<typeof containerWith>): readonly (readonly string[])[] =>
+  bus.intake.sessions.map((session) => session.calls);
+
+describe('starting a container', () => {
+  it('opens as many sessions as its concurrency, and has joined when all of them have', async () => {
+    const gate = new Deferred();
+    const bus = containerWith(3, [{}, { joins: gate.promise }]);
+    let joined = false;
+    await bus.container.start();
+    void bus.container.joined().then(() => (joined = true));
+    await bus.runtime.settle();
+    expect(bus.intake.sessions.map(({ id }) => id)).toEqual([
+      'eventbus-orders-0',
+      'eventbus-orders-1',
+      'eventbus-orders-2',
+    ]);
+    expect([joined, bus.container.status.state]).toEqual([false, 'starting']);
+    gate.resolve();
+    await bus.runtime.settle();
+    expect([joined, bus.container.status.state]).toEqual([true, 'joined']);
+  });
+
+  it('is not held up by a broker that cannot be reached: its status says so', async () => {
+    const bus = containerWith(2, [{}, { joins: 'never' }]);
+    await bus.container.start();
+    await bus.runtime.settle();
+    const error = new ConnectionError('refused');
+    bus.intake.session('eventbus-orders-1').becomes({ state: 'retrying', error });
+    expect(bus.container.status).toMatchObject({
+      state: 'retrying',
+      error,
+      since: bus.runtime.now(),
+    });
+    const missing = new UnknownTopicError('orders.events');
+    bus.intake.session('eventbus-orders-1').becomes({ state: 'retrying', error: missing });
+    expect(bus.container.status).toMatchObject({ state: 'topic-missing', error: missing });
+  });
+
+  it('closes what it opened when the driver refuses a session, and can be started again', async () => {
+    const bus = containerWith(3);
+    bus.intake.refused.add('eventbus-orders-2');
+    await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
+    expect(calls(bus)).toEqual([['close'], ['close']]);
+    bus.intake.refused.clear();
+    await bus.container.start();
+    await expect(bus.container.joined()).resolves.toBeUndefined();
+  });
+
+  it('is refused while it runs', async () => {
+    const { container, intake } = containerWith();
+    await container.start();
+    await expect(container.start()).rejects.toThrow(/started already/);
+    expect(intake.sessions).toHaveLength(2);
+  });
+
+  it('shows and logs a session that gives up, which its contract forbids', async () => {
+    const bus = containerWith(1, [{ joins: Promise.reject(new TypeError('a defect')) }]);
+    await bus.container.start();
+    await expect(bus.container.joined()).rejects.toThrow('a defect');
+    expect(bus.container.status).toMatchObject({ state: 'failed' });
+    expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'a defect' } }]);
+  });
+
+  it('has never joined when it was stopped before, or not started', async () => {
+    const { container } = containerWith(1, [{ joins: 'never' }]);
+    await expect(container.joined()).rejects.toBeInstanceOf(ClosedError);
+    await container.start();
+    const joined = container.joined();
+    await container.close();
+    await expect(joined).rejects.toBeInstanceOf(ClosedError);
+    expect(container.status.state).toBe('stopped');
+  });
+});
+
+describe('pausing a container', () => {
+  it('pauses every session even if one fails to, and says which reasons hold', async () => {
+    const bus = containerWith(2, [{ pause: () => Promise.reject(new Error('no commit')) }]);
+    await bus.container.start();
+    await expect(bus.container.pause('operator')).rejects.toThrow(/could not pause.*no commit/);
+    await bus.container.pause('circuit').catch(() => undefined);
+    await bus.container.resume('operator');
+    expect(bus.container.status.pauses).toEqual(['circuit']);
+    expect(bus.intake.sessions.every(({ pauses }) => pauses.has('circuit'))).toBe(true);
+  });
+
+  it('gives up on a session that does not answer', async () => {
+    const bus = containerWith(2, [{ pause: never }]);
+    await bus.container.start();
+    const pausing = bus.container.pause('operator');
+    pausing.catch(() => undefined);
+    await bus.runtime.advance(15_000);
+    await expect(pausing).rejects.toThrow(/did not pause within 15000 ms/);
+  });
+
+  it('leaves alone what is being drained: it hands out nothing any more', async () => {
+    const bus = containerWith(1);
+    await bus.container.start();
+    await bus.container.drain(1_000);
+    await bus.container.pause('operator');
+    await bus.container.resume('operator');
+    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+  });
+});
+
+describe('draining and closing a container', () => {
+  it('reports what its sessions abandoned, and what failed meanwhile', async () => {
+    const left = { topic: 'orders.events', partition: 1, offset: 42 };
+    const bus = containerWith(3, [
+      { drain: async () => ({ complete: false, abandoned: [left] }) },
+      { drain: () => Promise.reject(new Error('commit refused')) },
+    ]);
+    await bus.container.start();
+    const report = await bus.container.drain(1_000);
+    expect(report).toMatchObject({ complete: false, abandoned: [left] });
+    expect(report.errors.map(({ message }) => message)).toEqual(['commit refused']);
+  });
+
+  it('drains once: who comes second gets the same report', async () => {
+    const bus = containerWith(1);
+    await bus.container.start();
+    const [first, second] = [bus.container.drain(1_000), bus.container.drain(5)];
+    expect(await first).toBe(await second);
+    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+  });
+
+  it('waits 5 s longer than the time-out for a session that breaks its word', async () => {
+    const bus = containerWith(1, [{ drain: never }]);
+    await bus.container.start();
+    const draining = bus.container.drain(1_000);
+    await bus.runtime.advance(6_000);
+    expect(await draining).toMatchObject({ complete: false, errors: [{ operation: 'drain' }] });
+  });
+
+  it('has nothing to drain and nothing to close before it was started', async () => {
+    const { container, intake } = containerWith();
+    expect(await container.drain(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
+    await container.close();
+    expect(intake.sessions).toEqual([]);
+  });
+
+  it('closes every session even if one refuses or hangs, and can be started again', async () => {
+    const scripts = [{ close: () => Promise.reject(new Error('no')) }, { close: never }];
+    const bus = containerWith(3, scripts);
+    await bus.container.start();
+    const closing = bus.container.close();
+    closing.catch(() => undefined);
+    await bus.runtime.advance(10_000);
+    await expect(closing).rejects.toMatchObject({
+      errors: [{ message: 'no' }, { operation: 'close' }],
+    });
+    expect(calls(bus).every((made) => made.includes('close'))).toBe(true);
+    await bus.container.start();
+    await bus.runtime.settle();
+    expect(bus.container.status.state).toBe('joined');
+  });
+
+  it('starts again with fresh sessions, and without the old pauses', async () => {
+    const bus = containerWith(1);
+    await bus.container.start();
+    await bus.container.pause('operator');
+    await bus.container.close();
+    await bus.container.start();
+    expect(bus.intake.sessions).toHaveLength(2);
+    expect(bus.container.status.pauses).toEqual([]);
+  });
+
+  it('leaves no timer and no subscription behind', async () => {
+    const bus = containerWith(2);
+    await bus.container.start();
+    await bus.runtime.settle();
+    await bus.container.pause('operator');
+    await bus.container.drain(1_000);
+    await bus.container.close();
+    expect(bus.runtime.pendingTimers).toBe(0);
+    expect(bus.intake.sessions.map(({ listeners }) => listeners)).toEqual([0, 0]);
+  });
+});
+
+describe('what a container tells', () => {
+  it('sums the counts of its sessions over all its starts', async () => {
+    const bus = containerWith(2);
+    const counted = {
+      received: 5,
+      succeeded: 3,
+      discarded: 0,
+      failed: 1,
+      handedBack: 0,
+      inFlight: 1,
+    };
+    await bus.container.start();
+    for (const session of bus.intake.sessions) session.counts = counted;
+    expect(bus.container.counts).toMatchObject({ received: 10, inFlight: 2 });
+    await bus.container.close();
+    await bus.container.start();
+    const [first, second] = bus.intake.sessions;
+    if (first) first.counts = { ...counted, succeeded: 4, inFlight: 0 };
+    await bus.container.close();
+    await bus.container.start();
+    if (second) second.counts = { ...counted, handedBack: 1, inFlight: 0 };
+    bus.intake.session('eventbus-orders-0').counts = counted;
+    expect(bus.container.counts).toEqual({
+      received: 15,
+      succeeded: 10,
+      discarded: 0,
+      failed: 3,
+      handedBack: 1,
+      inFlight: 1,
+    });
+  });
+
+  it('tells its listeners of every change, and survives one that throws', async () => {
+    const bus = containerWith(1);
+    const seen: string[] = [];
+    bus.container.onStatus(() => {
+      throw new Error('not our fault');
+    });
+    const unsubscribe = bus.container.onStatus(({ state }) => seen.push(state));
+    await bus.container.start();
+    await bus.runtime.settle();
+    await bus.container.close();
+    unsubscribe();
+    await bus.container.start();
+    expect([...new Set(seen)]).toEqual(['starting', 'joined', 'stopped']);
+    expect(bus.logger.lines[0]).toMatchObject({ context: { error: 'not our fault' } });
+  });
+});

@@ -1,0 +1,21 @@
+import type { ArgumentsHost } from '@nestjs/common';
+import { CONTEXT_TYPE } from './nest-contexts.js';
+import type { HandlerArguments } from './parameter-value.js';
+
+/** What an exception filter sees: the record and its context, in the places where each transport looks. */
+export function argumentsHost(args: HandlerArguments): ArgumentsHost {
+  // Nest lets the caller say which type it expects.
+  const at = (index: number) => args[index] as never;
+  return {
+    getArgs: () => [...args] as never,
+    getArgByIndex: at,
+    getType: () => CONTEXT_TYPE as never,
+    switchToRpc: () => ({ getData: () => at(0), getContext: () => at(1) }),
+    switchToHttp: () => ({
+      getRequest: () => at(0),
+      getResponse: () => at(1),
+      getNext: () => at(2),
+    }),
+    switchToWs: () => ({ getClient: () => at(0), getData: () => at(1), getPattern: () => '' }),
+  };
+}

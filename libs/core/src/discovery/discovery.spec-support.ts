@@ -1,0 +1,87 @@
+import { Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { Test, type TestingModule } from '@nestjs/testing';
+import type { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import type { EventContext } from '../model/event-context.js';
+import type { EventRecord } from '../model/event-record.js';
+import type { HandlerDefinition } from './handler-definition.js';
+import { HandlerExplorer, type Discovered } from './handler-explorer.js';
+
+export interface Explored extends Discovered {
+  readonly app: TestingModule;
+}
+
+/** An application of these providers, and what the bus finds in it. */
+export async function explore(
+  metadata: ModuleMetadata,
+  prepare: (app: TestingModule) => unknown = () => undefined,
+): Promise<Explored> {
+  const app = await Test.createTestingModule({
+    ...metadata,
+    imports: [DiscoveryModule, ...(metadata.imports ?? [])],
+    providers: [HandlerExplorer, ...(metadata.providers ?? [])],
+  }).compile();
+  prepare(app);
+  await app.init();
+  return { app, ...app.get(HandlerExplorer).explore() };
+}
+
+/** What stops the start of an application of these providers. */
+export async function problemsOf(metadata: ModuleMetadata): Promise<readonly string[]> {
+  const outcome = await explore(metadata).catch((error: HandlerDiscoveryException) => error);
+  return 'problems' in outcome ? outcome.problems : [];
+}
+
+/** A module with a name, for messages. */
+export function moduleNamed(name: string, metadata: ModuleMetadata): Type<unknown> {
+  const type = { [name]: class {} }[name]!;
+  Module(metadata)(type);
+  return type;
+}
+
+export function recordOf(value: unknown, offset = 0): EventRecord {
+  const headers = new Map([
+    ['trace', 'abc'],
+    ['offset', String(offset)],
+  ]);
+  return {
+    value,
+    key: `key-${offset}`,
+    topic: 'orders.events',
+    partition: 0,
+    offset: BigInt(offset),
+    timestamp: 0,
+    headers: {
+      get: (name) => headers.get(name),
+      getAll: (name) => (headers.has(name) ? [headers.get(name)!] : []),
+      has: (name) => headers.has(name),
+      names: () => [...headers.keys()],
+      toJSON: () => Object.fromEntries(headers),
+    },
+    toJSON: () => ({}),
+  };
+}
+
+export function contextOf(warnings: string[] = []): EventContext {
+  const log = { warn: (message: string) => warnings.push(message) };
+  return { binding: 'orders', log } as unknown as EventContext;
+}
+
+/** How the pipeline calls a handler of records. */
+export async function deliver(
+  { invoke }: Pick<HandlerDefinition, 'invoke'>,
+  record: EventRecord = recordOf({ id: 1 }),
+  context: EventContext = contextOf(),
+): Promise<unknown> {
+  return invoke([record], [context]);
+}
+
+/** The error that a delivery ends with; undefined is success. */
+export async function failureOf(handler: Pick<HandlerDefinition, 'invoke'>): Promise<unknown> {
+  try {
+    await deliver(handler);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}

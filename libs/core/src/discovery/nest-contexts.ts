@@ -1,0 +1,131 @@
+import type { CanActivate, ArgumentsHost } from '@nestjs/common';
+import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
+import type { EnhancerScope } from './enhancers.js';
+import type { HandlerHost } from './handler-host.js';
+import { PARAMETERS_KEY } from './nest-metadata.js';
+import { parameterName } from './parameters.js';
+import { parameterValue, type HandlerArguments } from './parameter-value.js';
+
+export const CONTEXT_TYPE = 'eventbus';
+
+type Method = (...args: unknown[]) => unknown;
+
+/** One instance of a host, and where its enhancers are to be looked for. */
+export interface EnhancedInstance {
+  readonly instance: object;
+  readonly callback: Method;
+  /** undefined: those that live as long as the application. */
+  readonly contextId: ContextId | undefined;
+}
+
+/** What ExternalContextCreator keeps to itself. Looked at when a handler is made, so that a change in Nest is a clear error then. */
+interface Collaborators {
+  readonly guardsContextCreator: {
+    create(...place: EnhancerPlace): readonly CanActivate[];
+  };
+  readonly guardsConsumer: {
+    tryActivate(
+      guards: readonly CanActivate[],
+      args: readonly unknown[],
+      instance: object,
+      callback: Method,
+      type: string,
+    ): Promise<boolean>;
+  };
+  readonly filtersContextCreator: {
+    create(...place: EnhancerPlace): {
+      invokeCustomFilters(error: unknown, host: ArgumentsHost): unknown;
+    };
+  };
+}
+
+type EnhancerPlace = [
+  instance: object,
+  callback: Method,
+  moduleKey: string,
+  contextId: ContextId | undefined,
+  inquirerId: string,
+];
+
+/**
+ * Nest's own context creators for one handler method. Without the application's configuration they
+ * know nothing of global enhancers. Each method has its own: those of Nest 11.1 mix up
+ * the parameters of classes that have the same name.
+ */
+export class NestContexts {
+  readonly #creator: ExternalContextCreator;
+  readonly #collaborators: Collaborators;
+
+  constructor(
+    container: NestContainer,
+    scope: EnhancerScope,
+    private readonly host: HandlerHost,
+    private readonly method: string,
+  ) {
+    this.#creator = ExternalContextCreator.fromContainer(
+      scope === 'all' ? container : withoutGlobals(container),
+    );
+    // Nest looks among providers only: the guards of a controller would be skipped.
+    Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
+    this.#collaborators = collaboratorsOf(this.#creator);
+  }
+
+  /** Resolves to whether all guards agree. */
+  guard(of: EnhancedInstance): (args: HandlerArguments) => Promise<boolean> {
+    const { guardsContextCreator, guardsConsumer } = this.#collaborators;
+    const guards = guardsContextCreator.create(...this.#place(of));
+    return (args) =>
+      guardsConsumer.tryActivate(guards, args, of.instance, of.callback, CONTEXT_TYPE);
+  }
+
+  /** The interceptors around the pipes around the method. */
+  call({ instance, callback, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
+    const call = this.#creator.create(
+      instance,
+      callback,
+      this.method,
+      PARAMETERS_KEY,
+      { exchangeKeyForValue },
+      contextId,
+      this.host.id,
+      { guards: false, interceptors: true, filters: false },
+      CONTEXT_TYPE,
+    );
+    return (args) => call(...args) as unknown;
+  }
+
+  /** Hands an error to the filter that catches it, if one does. */
+  filter(of: EnhancedInstance): (error: unknown, host: ArgumentsHost) => unknown {
+    const filters = this.#collaborators.filtersContextCreator.create(...this.#place(of));
+    return (error, host) => filters.invokeCustomFilters(error, host);
+  }
+
+  #place({ instance, callback, contextId }: EnhancedInstance): EnhancerPlace {
+    return [instance, callback, this.host.moduleKey, contextId, this.host.id];
+  }
+}
+
+function exchangeKeyForValue(number: number, data: unknown, args: HandlerArguments): unknown {
+  const name = parameterName(number);
+  return name && parameterValue(name, data as string | undefined, args);
+}
+
+/** The context creators ask a container for its modules, and for the globals that they shall not see. */
+function withoutGlobals(container: NestContainer): NestContainer {
+  const modulesOnly: Partial<NestContainer> = {
+    getModules: () => container.getModules(),
+    applicationConfig: undefined,
+  };
+  return modulesOnly as NestContainer;
+}
+
+function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
+  const found = creator as unknown as Partial<Collaborators>;
+  const { guardsContextCreator, guardsConsumer, filtersContextCreator } = found;
+  if (!guardsContextCreator || !guardsConsumer || !filtersContextCreator) {
+    throw new Error(
+      'This version of @nestjs/core keeps its guards or filters elsewhere: the event bus cannot apply enhancers with it. Use one that the event bus supports.',
+    );
+  }
+  return { guardsContextCreator, guardsConsumer, filtersContextCreator };
+}

@@ -1,0 +1,29 @@
+import type { EventHandlerOptions } from './handler-options.js';
+
+/** What the compiler would have said: JavaScript and casts come here too. */
+export function optionProblems(
+  binding: unknown,
+  { type, payload, filter }: { readonly [K in keyof EventHandlerOptions]: unknown },
+): readonly string[] {
+  const problems: string[] = [];
+  if (!isName(binding)) problems.push('it names no binding.');
+  if (type !== undefined && !isName(type)) problems.push('its type is not a name.');
+  if (filter !== undefined && typeof filter !== 'function') {
+    problems.push('its filter is not a function.');
+  }
+  if (payload !== undefined && !isPayloadType(payload)) {
+    problems.push('its payload is neither a class nor a Standard Schema.');
+  }
+  return problems;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isPayloadType(value: unknown): boolean {
+  return (
+    typeof value === 'function' ||
+    (typeof value === 'object' && value !== null && '~standard' in value)
+  );
+}

@@ -1,0 +1,31 @@
+import { groupBy } from './handler-conflicts.js';
+import type { DltHandlerDefinition } from './dlt-handler-definition.js';
+import type { HandlerHost } from './handler-host.js';
+
+interface Hosted {
+  readonly host: HandlerHost;
+}
+
+export function firstOfEachClass<T extends Hosted>(inspections: readonly T[]): readonly T[] {
+  return groupBy(inspections, ({ host }) => host.type).map(([first]) => first!);
+}
+
+/** Each instance of a class would handle every record once more. */
+export function rivalInstances(inspections: readonly Hosted[]): readonly string[] {
+  return groupBy(inspections, ({ host }) => host.type)
+    .filter((group) => group.length > 1)
+    .map((group) => {
+      const modules = group.map(({ host }) => host.module).join(' and in ');
+      return `${group[0]!.host.type.name} has ${group.length} instances, in ${modules}: each would handle every record. Provide it in one module and export it from there.`;
+    });
+}
+
+/** One decides what becomes of a dead letter; told of it may be many. */
+export function rivalDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
+  return groupBy(handlers, ({ binding }) => binding)
+    .filter((group) => group.length > 1)
+    .map(
+      (group) =>
+        `Binding '${group[0]!.binding}' has ${group.length} handlers of dead letters: ${group.map(({ origin }) => origin).join(', ')}. Leave one.`,
+    );
+}

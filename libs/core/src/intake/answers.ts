@@ -1,0 +1,35 @@
+import type { Outcome } from '../model/outcome.js';
+
+export function isPending<T extends object>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
+  return typeof (answer as Partial<PromiseLike<T>> | undefined)?.then === 'function';
+}
+
+/** The watermark may pass it. */
+export function isFinal({ kind }: Outcome): boolean {
+  return kind === 'succeeded' || kind === 'discarded';
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
+  'succeeded',
+  'discarded',
+  'failed',
+  'handed-back',
+]);
+
+/** Whatever a processor gives back: only a known word may move the watermark. */
+export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
+  return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
+}
+
+export function noOutcome(): Outcome {
+  const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
+  return { kind: 'failed', error };
+}
+
+export function failedBy(thrown: unknown): Outcome {
+  return { kind: 'failed', error: asError(thrown) };
+}
+
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`The processor threw ${String(thrown)}.`);
+}

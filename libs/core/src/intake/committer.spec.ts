@@ -1,0 +1,186 @@
+import {
+  AuthorizationError,
+  CommitRefusedError,
+  FencedError,
+  type OffsetCommit,
+  type TopicPartition,
+} from '@nest-event-bus/broker';
+import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { Committer, type CommitSource } from './committer.js';
+import { type LogLine, recordingLogger, watched } from './intake-world.spec-support.js';
+import { nameOf } from './partition-name.js';
+
+/** A partition whose progress the test moves. */
+class Progress implements CommitSource {
+  readonly topic = 't';
+  readonly name: string;
+  watermark = 0;
+  confirmed = 0;
+
+  constructor(readonly partition: number) {
+    this.name = nameOf('t', partition);
+  }
+
+  commitPoint(): OffsetCommit | undefined {
+    const { topic, partition, watermark } = this;
+    return watermark > this.confirmed ? { topic, partition, offset: watermark } : undefined;
+  }
+
+  confirm(offset: number): void {
+    this.confirmed = Math.max(this.confirmed, offset);
+  }
+}
+
+class Bench {
+  readonly runtime = new VirtualRuntime();
+  readonly sent: string[] = [];
+  readonly log: LogLine[] = [];
+  readonly troubles: (Error | undefined)[] = [];
+  readonly owned = new Set([0, 1, 2]);
+  /** What the broker says to each commit; without one it stores it. */
+  readonly answers: (Promise<void> | Error)[] = [];
+  readonly committer = new Committer({
+    session: {
+      commit: async (offsets) => {
+        this.sent.push(offsets.map(({ partition, offset }) => `${partition}:${offset}`).join(' '));
+        const answer = this.answers.shift();
+        if (answer instanceof Error) throw answer;
+        await answer;
+      },
+      position: ({ partition }: TopicPartition) => (this.owned.has(partition) ? 0 : undefined),
+    },
+    runtime: this.runtime,
+    logger: recordingLogger(this.log),
+    onTrouble: (error) => this.troubles.push(error),
+  });
+
+  done(source: Progress, watermark: number): void {
+    source.watermark = watermark;
+    this.committer.request(source);
+  }
+}
+
+const of = (...partitions: number[]): TopicPartition[] =>
+  partitions.map((partition) => ({ topic: 't', partition }));
+
+describe('the committer', () => {
+  it('has one commit under way; what is done meanwhile joins the next one', async () => {
+    const bench = new Bench();
+    const [zero, one] = [new Progress(0), new Progress(1)];
+    const first = new Deferred();
+    bench.answers.push(first.promise);
+    bench.done(zero, 1);
+    for (const watermark of [2, 3, 4]) bench.done(zero, watermark);
+    bench.done(one, 9);
+    await bench.runtime.settle();
+    expect(bench.sent).toEqual(['0:1']);
+    first.resolve();
+    await bench.runtime.settle();
+    expect(bench.sent).toEqual(['0:1', '0:4 1:9']);
+    expect([zero.confirmed, one.confirmed]).toEqual([4, 9]);
+  });
+
+  it('retries what was refused for now, with the newest offset, and tells the trouble and its end', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    const refused = new CommitRefusedError(of(0), 'not now', true);
+    bench.answers.push(refused, refused);
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    zero.watermark = 5;
+    await bench.runtime.advance(1_000);
+    expect(bench.sent).toEqual(['0:1', '0:5', '0:5']);
+    expect(bench.troubles).toEqual([refused, refused, undefined]);
+    expect(zero.confirmed).toBe(5);
+  });
+
+  it('repeats only what was not stored', async () => {
+    const bench = new Bench();
+    const [zero, one, two] = [new Progress(0), new Progress(1), new Progress(2)];
+    const gate = new Deferred();
+    bench.answers.push(gate.promise, new CommitRefusedError(of(1), 'not now', true));
+    bench.done(two, 1);
+    bench.done(zero, 1);
+    bench.done(one, 1);
+    gate.resolve();
+    await bench.runtime.advance(1_000);
+    expect(bench.sent).toEqual(['2:1', '0:1 1:1', '1:1']);
+  });
+
+  it('drops what is fenced because it is no longer ours, and counts it', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.owned.delete(0);
+    bench.answers.push(new FencedError(of(0), 'not yours'));
+    bench.done(zero, 1);
+    await bench.runtime.advance(60_000);
+    expect(bench.sent).toEqual(['0:1']);
+    expect(bench.committer.fenced).toBe(1);
+    expect(bench.troubles).toEqual([]);
+  });
+
+  it('does not believe a fence while the partition is ours', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(new FencedError(of(0, 7), '7 is not yours, 0 had no answer'));
+    bench.done(zero, 1);
+    await bench.runtime.advance(1_000);
+    expect(zero.confirmed).toBe(1);
+  });
+
+  it('asks rarely where asking again hardly helps, and never gives up', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(...Array.from({ length: 3 }, () => new AuthorizationError('no right')));
+    bench.done(zero, 1);
+    await bench.runtime.advance(61_000);
+    expect(bench.sent).toHaveLength(3);
+    await bench.runtime.advance(30_000);
+    expect(zero.confirmed).toBe(1);
+  });
+
+  it('flushes: waits for what is under way and what joins it, but not for ever', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    const answer = new Deferred();
+    bench.answers.push(answer.promise);
+    bench.done(zero, 1);
+    const late = watched(bench.committer.flush(500));
+    await bench.runtime.advance(500);
+    expect(late.result).toBe(false);
+    bench.done(zero, 2);
+    const flushed = watched(bench.committer.flush(500));
+    answer.resolve();
+    await bench.runtime.settle();
+    expect([flushed.result, zero.confirmed]).toEqual([true, 2]);
+    await expect(bench.committer.flush(500)).resolves.toBe(true);
+  });
+
+  it('tries at once when somebody waits for a flush', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(new AuthorizationError('no right'));
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    const flushed = watched(bench.committer.flush(1_000));
+    await bench.runtime.settle();
+    expect(flushed.result).toBe(true);
+  });
+
+  it('sends nothing of a source that was forgotten, and nothing once closed', async () => {
+    const bench = new Bench();
+    const [zero, one] = [new Progress(0), new Progress(1)];
+    const gate = new Deferred();
+    bench.answers.push(gate.promise);
+    bench.done(one, 1);
+    bench.done(zero, 1);
+    bench.committer.forget(zero);
+    gate.resolve();
+    await bench.runtime.settle();
+    bench.committer.close();
+    bench.done(one, 2);
+    await bench.runtime.advance(1_000);
+    expect(bench.sent).toEqual(['1:1']);
+    expect(bench.runtime.pendingTimers).toBe(0);
+  });
+});

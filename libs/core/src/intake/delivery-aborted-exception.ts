@@ -1,0 +1,23 @@
+import { EventBusException } from '../errors/event-bus-exception.js';
+
+export type AbortCause = 'paused' | 'revoked' | 'lost' | 'drained' | 'session-ended';
+
+const MESSAGES: Readonly<Record<AbortCause, string>> = {
+  paused: 'the session was paused',
+  revoked: 'its partition goes to another member of the group',
+  lost: 'its partition belongs to another member of the group already',
+  drained: 'the session drains',
+  'session-ended': 'the session ended and is replaced',
+};
+
+/** The reason of a delivery's signals: the work is not wanted any more, its record is delivered again. */
+export class DeliveryAbortedException extends EventBusException {
+  readonly code = 'DELIVERY_ABORTED';
+  readonly retriable = true;
+
+  constructor(readonly reason: AbortCause) {
+    super(
+      `The delivery was aborted: ${MESSAGES[reason]}. Stop working on the record; it is delivered again.`,
+    );
+  }
+}

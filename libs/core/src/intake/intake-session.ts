@@ -1,0 +1,255 @@
+import {
+  AuthenticationError,
+  AuthorizationError,
+  ClosedError,
+  StaticMemberFencedError,
+} from '@nest-event-bus/broker';
+import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
+import { HandlerWatch } from './handler-watch.js';
+import type {
+  DrainReport,
+  IntakeCounts,
+  IntakeFactory,
+  IntakeOptions,
+  IntakeSession,
+  IntakeStatus,
+} from './intake.js';
+import { Lanes } from './lanes.js';
+import { MemberTerm } from './member-term.js';
+import { PauseLedger } from './pause-ledger.js';
+import type { PauseReason } from './pause-reason.js';
+import { type Standing, StatusBoard } from './status-board.js';
+import { withContext } from './session-logger.js';
+import { Tally } from './tally.js';
+
+type Phase = 'idle' | 'running' | 'draining' | 'closed';
+
+const REPLACE = { initialMs: 1_000, maxMs: 30_000 };
+/** A session that lasted so long was a good one: the next failure is a first one again. */
+const LASTING_MS = 60_000;
+/** What only an operator can mend, by new credentials or rights: asked again now and then. */
+const HOPELESS = [AuthenticationError, AuthorizationError, StaticMemberFencedError] as const;
+
+/**
+ * Keeps one member of the group at work: a consumer session that fails for good is closed and
+ * replaced after a backoff, for ever. What must outlive a session is here: pause reasons, counts,
+ * and the handlers that still run.
+ */
+export class DefaultIntakeSession implements IntakeSession {
+  readonly id: string;
+  readonly #options: IntakeOptions;
+  readonly #ledger = new PauseLedger();
+  readonly #lanes = new Lanes();
+  readonly #tally = new Tally();
+  readonly #watch: HandlerWatch;
+  readonly #board: StatusBoard;
+  readonly #joined = new Deferred();
+  readonly #ending = new AbortController();
+  readonly #polling = new AbortController();
+  #phase: Phase = 'idle';
+  #term: MemberTerm | undefined;
+  #failure: Error | undefined;
+  #life: Promise<void> | undefined;
+  #draining: Promise<DrainReport> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: IntakeOptions) {
+    const { runtime, logger, settings } = options;
+    this.id = `${options.containerId}-${options.sessionIndex}`;
+    this.#options = {
+      ...options,
+      logger: withContext(logger, {
+        container: options.containerId,
+        session: options.sessionIndex,
+      }),
+    };
+    this.#watch = new HandlerWatch({
+      lanes: this.#lanes,
+      runtime,
+      logger: this.#options.logger,
+      maxPollIntervalMs: settings.maxPollIntervalMs,
+    });
+    this.#board = new StatusBoard(
+      runtime,
+      this.#options.logger,
+      () => this.#standing(),
+      (standing, since) => this.#describe(standing, since),
+    );
+  }
+
+  get status(): IntakeStatus {
+    return this.#board.status;
+  }
+
+  get counts(): IntakeCounts {
+    return this.#tally.counts;
+  }
+
+  onStatus(listener: (status: IntakeStatus) => void): () => void {
+    return this.#board.subscribe(listener);
+  }
+
+  start(): Promise<void> {
+    if (this.#phase === 'idle') {
+      this.#phase = 'running';
+      this.#life = this.#live();
+      this.#board.tell();
+    }
+    return this.#joined.promise;
+  }
+
+  async pause(reason: PauseReason): Promise<void> {
+    const isNew = this.#ledger.add(reason);
+    const paused = this.#term?.pause();
+    if (isNew) this.#board.tell();
+    await paused;
+  }
+
+  resume(reason: PauseReason): readonly PauseReason[] {
+    const wasThere = this.#ledger.remove(reason);
+    const remaining = this.#ledger.reasons();
+    if (remaining.length === 0) this.#term?.resume();
+    if (wasThere) this.#board.tell();
+    return remaining;
+  }
+
+  drain(timeoutMs: number): Promise<DrainReport> {
+    this.#draining ??= this.#drain(timeoutMs);
+    return this.#draining;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #drain(timeoutMs: number): Promise<DrainReport> {
+    if (this.#phase !== 'closed') this.#phase = 'draining';
+    this.#stopHandingOut();
+    this.#board.tell();
+    const nothing: DrainReport = { complete: true, abandoned: [] };
+    return this.#term?.settle(timeoutMs, 'drained') ?? nothing;
+  }
+
+  async #close(): Promise<void> {
+    this.#phase = 'closed';
+    this.#stopHandingOut();
+    this.#joined.reject(closed(this.id));
+    await this.#term?.close('drained').catch((error: unknown) => this.#tellFailedClose(error));
+    this.#ending.abort(closed(this.id));
+    await this.#life;
+    this.#watch.close();
+    this.#board.tell();
+  }
+
+  #stopHandingOut(): void {
+    this.#ledger.add('shutdown');
+    this.#polling.abort(closed(this.id));
+  }
+
+  /** One term after the other, until it is closed. */
+  async #live(): Promise<void> {
+    const { runtime } = this.#options;
+    const backoff = new Backoff(runtime, REPLACE);
+    while (this.#phase === 'running') {
+      const startedAt = runtime.monotonic();
+      const error = asError(await this.#serve());
+      if (this.#phase !== 'running') return;
+      if (runtime.monotonic() - startedAt >= LASTING_MS) backoff.reset();
+      await this.#waitForReplacement(error, backoff.next());
+    }
+  }
+
+  /** Gives the error by which the term ended. */
+  async #serve(): Promise<unknown> {
+    try {
+      this.#term = new MemberTerm({
+        options: this.#options,
+        ledger: this.#ledger,
+        lanes: this.#lanes,
+        tally: this.#tally,
+        watch: this.#watch,
+        onJoined: () => {
+          this.#failure = undefined;
+          this.#joined.resolve();
+          this.#board.tell();
+        },
+        onChange: () => this.#board.tell(),
+      });
+      return await this.#term.live(this.#ending.signal, this.#polling.signal);
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #waitForReplacement(error: Error, delayMs: number): Promise<void> {
+    const { runtime, logger } = this.#options;
+    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
+    const pauseMs = isHopeless ? REPLACE.maxMs : delayMs;
+    this.#failure = error;
+    logger.error('The consumer session ended and is replaced', {
+      reason: error.message,
+      afterMs: Math.round(pauseMs),
+    });
+    await this.#term
+      ?.close('session-ended')
+      .catch((failed: unknown) => this.#tellFailedClose(failed));
+    if (this.#phase !== 'running') return;
+    this.#term = undefined;
+    this.#board.tell();
+    await sleep(runtime, pauseMs, this.#polling.signal).catch(() => undefined);
+  }
+
+  #standing(): Standing {
+    switch (this.#phase) {
+      case 'idle':
+        return { state: 'idle' };
+      case 'draining':
+        return { state: 'draining' };
+      case 'closed':
+        return { state: 'closed' };
+      case 'running':
+        return this.#runningStanding();
+    }
+  }
+
+  #runningStanding(): Standing {
+    const status = this.#term?.session.status;
+    if (!status || status.state === 'failed' || status.state === 'closed')
+      return this.#failure ? { state: 'retrying', error: this.#failure } : { state: 'joining' };
+    if (status.state === 'retrying') return { state: 'retrying', error: status.error };
+    const trouble = this.#term?.commitTrouble ?? this.#failure;
+    if (trouble) return { state: 'retrying', error: trouble };
+    return { state: status.state === 'stable' ? 'joined' : 'joining' };
+  }
+
+  #describe({ state, error }: Standing, since: number): IntakeStatus {
+    const oldest = this.#watch.oldestSince;
+    return {
+      state,
+      since,
+      ...(error && { error }),
+      assignment: [...this.#lanes].map(({ topic, partition }) => ({ topic, partition })),
+      pauses: this.#ledger.reasons(),
+      partitionPauses: this.#term?.partitionPauses() ?? [],
+      runningHandlers: this.#lanes.running.length,
+      ...(oldest !== undefined && { oldestHandlerSince: oldest }),
+    };
+  }
+
+  #tellFailedClose(error: unknown): void {
+    this.#options.logger.error('The consumer session did not close in order', {
+      reason: asError(error).message,
+    });
+  }
+}
+
+export const createIntakeSession: IntakeFactory = (options) => new DefaultIntakeSession(options);
+
+function closed(id: string): ClosedError {
+  return new ClosedError(`The intake session "${id}" was closed.`);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

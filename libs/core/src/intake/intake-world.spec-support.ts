@@ -1,0 +1,200 @@
+import type {
+  BrokerDriver,
+  BrokerRecord,
+  ConsumerOptions,
+  DriverLogger,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/broker/memory';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import type { Delivery } from '../model/delivery.js';
+import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
+import type { IntakeCounts, IntakeSession, IntakeSettings } from './intake.js';
+import { createIntakeSession } from './intake-session.js';
+
+export const TOPIC = 't';
+export const GROUP = 'g';
+
+export type Handle = (delivery: Delivery) => Outcome | Promise<Outcome>;
+
+export interface IntakeUnderTest {
+  readonly intake: IntakeSession;
+  readonly driver: BrokerDriver;
+  /** What reached the handler, in order. */
+  readonly handled: BrokerRecord[];
+  /** Lines of the log. */
+  readonly log: readonly LogLine[];
+  offsets(partition?: number): number[];
+}
+
+export interface LogLine {
+  readonly level: keyof DriverLogger;
+  readonly message: string;
+  readonly context: Readonly<Record<string, unknown>>;
+}
+
+export interface IntakeUnderTestOptions {
+  readonly settings?: Partial<IntakeSettings>;
+  readonly consumer?: Partial<ConsumerOptions>;
+  readonly processor?: RecordProcessor;
+  readonly clientId?: string;
+  readonly driver?: BrokerDriver;
+}
+
+export interface Seen<T> {
+  result?: T;
+  error?: unknown;
+  ended: boolean;
+}
+
+/** Tells whether a promise has ended, and how, without waiting for it. */
+export function watched<T>(promise: Promise<T>): Seen<T> {
+  const seen: Seen<T> = { ended: false };
+  promise.then(
+    (result) => Object.assign(seen, { result, ended: true }),
+    (error: unknown) => Object.assign(seen, { error, ended: true }),
+  );
+  return seen;
+}
+
+/** A cluster with one topic, and members of one group, in virtual time. */
+export class IntakeWorld {
+  readonly runtime: VirtualRuntime;
+  readonly broker: MemoryBroker;
+  readonly #driver: BrokerDriver;
+  readonly #started: IntakeUnderTest[] = [];
+
+  constructor({ seed = 1, ...options }: MemoryBrokerOptions & { readonly seed?: number } = {}) {
+    this.runtime = new VirtualRuntime({ seed });
+    this.broker = new MemoryBroker({ runtime: this.runtime, ...options });
+    this.#driver = memory({ broker: this.broker, clientId: 'world' });
+  }
+
+  static async of(partitions = 1, options?: MemoryBrokerOptions & { readonly seed?: number }) {
+    const world = new IntakeWorld(options);
+    await world.done(world.#driver.admin().createTopics([{ name: TOPIC, partitions }]));
+    return world;
+  }
+
+  intake(handle: Handle = () => succeeded, options: IntakeUnderTestOptions = {}): IntakeUnderTest {
+    const { settings, consumer, clientId } = options;
+    const driver = options.driver ?? memory({ broker: this.broker, clientId });
+    const handled: BrokerRecord[] = [];
+    const log: LogLine[] = [];
+    const process: Handle = (delivery) => {
+      handled.push(delivery.record);
+      return handle(delivery);
+    };
+    const intake = createIntakeSession({
+      containerId: 'eventbus-orders',
+      sessionIndex: 0,
+      driver,
+      consumer: {
+        groupId: GROUP,
+        topics: [TOPIC],
+        sessionTimeoutMs: 6_000,
+        heartbeatIntervalMs: 1_000,
+        rebalanceTimeoutMs: 30_000,
+        ...consumer,
+      },
+      settings: {
+        ackMode: 'MANUAL_IMMEDIATE',
+        maxPollRecords: 5,
+        maxPollIntervalMs: 60_000,
+        idleBetweenPollsMs: 0,
+        rebalanceDrainTimeoutMs: 10_000,
+        failureBackoff: { initialMs: 1_000, maxMs: 10_000 },
+        ...settings,
+      },
+      processor: options.processor ?? { process },
+      runtime: this.runtime,
+      logger: recordingLogger(log),
+    });
+    const offsets = (partition = 0): number[] =>
+      handled.filter((record) => record.partition === partition).map(({ offset }) => offset);
+    const underTest = { intake, driver, handled, log, offsets };
+    this.#started.push(underTest);
+    return underTest;
+  }
+
+  /** One that has joined. */
+  async started(handle?: Handle, options?: IntakeUnderTestOptions): Promise<IntakeUnderTest> {
+    const underTest = this.intake(handle, options);
+    await this.done(underTest.intake.start());
+    return underTest;
+  }
+
+  async write(count: number, partition = 0): Promise<void> {
+    const driver = memory({ broker: this.broker, clientId: 'writer' });
+    const records = Array.from({ length: count }, (_, index) => ({
+      topic: TOPIC,
+      partition,
+      value: `secret ${index}`,
+    }));
+    await this.done(driver.producer({ lingerMs: 0 }).send(records));
+    await this.done(driver.close());
+  }
+
+  /** What the group has committed of a partition. */
+  async committed(partition = 0): Promise<number | undefined> {
+    const offsets = await this.done(this.#driver.admin().groupOffsets(GROUP));
+    return offsets.find((each) => each.partition === partition)?.offset;
+  }
+
+  async untilCommitted(offset: number, partition = 0): Promise<void> {
+    let known: number | undefined;
+    for (let tries = 0; tries < 200 && known !== offset; tries++) {
+      known = await this.committed(partition);
+      if (known !== offset) await this.runtime.advance(50);
+    }
+    if (known !== offset) throw new Error(`Committed is ${known}, not ${offset}.`);
+  }
+
+  /** Lets time pass until the promise has ended. */
+  async done<T>(promise: Promise<T>): Promise<T> {
+    const seen = watched(promise);
+    await this.until(() => seen.ended);
+    if ('error' in seen) throw seen.error;
+    return seen.result as T;
+  }
+
+  /** Lets time pass until it is so, and fails when that takes more than ten virtual minutes. */
+  async until(condition: () => boolean): Promise<void> {
+    const deadline = this.runtime.monotonic() + 600_000;
+    await this.runtime.settle();
+    while (!condition()) {
+      if (this.runtime.monotonic() > deadline) throw new Error('Ten virtual minutes were over.');
+      await this.runtime.advance(10);
+    }
+  }
+
+  /** Ends all that was started; each must close by itself. */
+  async end(): Promise<void> {
+    for (const { intake } of this.#started) await this.done(intake.close());
+  }
+}
+
+export function reconciles(counts: IntakeCounts): boolean {
+  const { received, succeeded: done, discarded, failed, handedBack, inFlight } = counts;
+  return received === done + discarded + failed + handedBack + inFlight;
+}
+
+export function upTo(count: number, from = 0): number[] {
+  return Array.from({ length: count }, (_, index) => from + index);
+}
+
+export const partitionOf = ({ topic, partition }: TopicPartition): string =>
+  `${topic}-${partition}`;
+
+export function recordingLogger(log: LogLine[]): DriverLogger {
+  const write =
+    (level: LogLine['level']) =>
+    (message: string, context: LogLine['context'] = {}): void =>
+      void log.push({ level, message, context });
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  };
+}

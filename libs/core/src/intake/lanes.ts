@@ -1,0 +1,64 @@
+import type { TopicPartition } from '@nest-event-bus/broker';
+import type { LaneDelivery } from './lane-delivery.js';
+import type { PartitionLane } from './partition-lane.js';
+
+/** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
+export class Lanes implements Iterable<PartitionLane> {
+  readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
+  readonly #all = new Set<PartitionLane>();
+  readonly #lingering = new Set<PartitionLane>();
+
+  [Symbol.iterator](): IterableIterator<PartitionLane> {
+    return this.#all.values();
+  }
+
+  get(topic: string, partition: number): PartitionLane | undefined {
+    return this.#topics.get(topic)?.[partition];
+  }
+
+  /** Those of these partitions that are ours. */
+  of(partitions: readonly TopicPartition[]): readonly PartitionLane[] {
+    return partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []);
+  }
+
+  owns(lane: PartitionLane): boolean {
+    return this.#all.has(lane);
+  }
+
+  add(lane: PartitionLane): void {
+    const { topic, partition } = lane;
+    let lanes = this.#topics.get(topic);
+    if (!lanes) this.#topics.set(topic, (lanes = []));
+    lanes[partition] = lane;
+    this.#all.add(lane);
+  }
+
+  /** Of a lane that has ended. Its handler may go on; until it is done nobody else gets the partition's records here. */
+  remove(lane: PartitionLane): void {
+    const { topic, partition } = lane;
+    if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
+    this.#all.delete(lane);
+    if (lane.running.length === 0) return;
+    this.#lingering.add(lane);
+    void lane.whenQuiet().then(() => this.#lingering.delete(lane));
+  }
+
+  get lingering(): readonly PartitionLane[] {
+    return [...this.#lingering];
+  }
+
+  /** The lanes of earlier assignments of this partition whose handler still runs. */
+  lingeringOf(topic: string, partition: number): readonly PartitionLane[] {
+    return [...this.#lingering].filter(
+      (lane) => lane.topic === topic && lane.partition === partition,
+    );
+  }
+
+  get withHandlers(): readonly PartitionLane[] {
+    return [...this.#all, ...this.#lingering].filter((lane) => lane.runningSince !== undefined);
+  }
+
+  get running(): readonly LaneDelivery[] {
+    return this.withHandlers.flatMap((lane) => lane.running);
+  }
+}

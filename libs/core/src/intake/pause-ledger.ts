@@ -1,0 +1,59 @@
+import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
+
+/** It only stops asking for more; what is buffered goes on. Every other reason stops the hand-out. */
+const ONLY_SLOWS: PauseReason = 'backpressure';
+
+/** Why the session and each of its partitions wait. Taking one reason away never takes another. */
+export class PauseLedger {
+  readonly #session = new Set<PauseReason>();
+  readonly #partitions = new Map<string, Set<PauseReason>>();
+
+  /** Of the whole session where no partition is named. False when it was there already. */
+  add(reason: PauseReason, partition?: string): boolean {
+    const reasons = partition === undefined ? this.#session : this.#reasonsOf(partition);
+    if (reasons.has(reason)) return false;
+    reasons.add(reason);
+    return true;
+  }
+
+  /** False when it was not there. */
+  remove(reason: PauseReason, partition?: string): boolean {
+    if (partition === undefined) return this.#session.delete(reason);
+    const reasons = this.#partitions.get(partition);
+    const removed = reasons?.delete(reason) ?? false;
+    if (reasons?.size === 0) this.#partitions.delete(partition);
+    return removed;
+  }
+
+  /** The partition is no longer ours: its reasons end with the assignment. */
+  forget(partition: string): void {
+    this.#partitions.delete(partition);
+  }
+
+  has(reason: PauseReason, partition?: string): boolean {
+    const reasons = partition === undefined ? this.#session : this.#partitions.get(partition);
+    return reasons?.has(reason) ?? false;
+  }
+
+  /** In the order of PAUSE_REASONS. */
+  reasons(partition?: string): readonly PauseReason[] {
+    const reasons = partition === undefined ? this.#session : this.#partitions.get(partition);
+    return reasons ? PAUSE_REASONS.filter((reason) => reasons.has(reason)) : [];
+  }
+
+  /** Whether no record of this partition may reach a handler, by its own reasons or by the session's. */
+  holds(partition: string): boolean {
+    return stops(this.#session) || stops(this.#partitions.get(partition));
+  }
+
+  #reasonsOf(partition: string): Set<PauseReason> {
+    let reasons = this.#partitions.get(partition);
+    if (!reasons) this.#partitions.set(partition, (reasons = new Set()));
+    return reasons;
+  }
+}
+
+function stops(reasons: ReadonlySet<PauseReason> | undefined): boolean {
+  if (!reasons || reasons.size === 0) return false;
+  return reasons.size > 1 || !reasons.has(ONLY_SLOWS);
+}

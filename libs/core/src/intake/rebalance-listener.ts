@@ -1,0 +1,146 @@
+import type {
+  AssignedPartition,
+  AssignmentListener,
+  DriverLogger,
+  PartitionError,
+  PositionReset,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import { type Runtime, within } from '@nest-event-bus/broker/runtime';
+import type { Committer } from './committer.js';
+import { DeliveryAbortedException } from './delivery-aborted-exception.js';
+import type { LaneGate } from './lane-gate.js';
+import type { Lanes } from './lanes.js';
+import type { PartitionLane } from './partition-lane.js';
+
+export interface RebalanceParts {
+  readonly lanes: Lanes;
+  readonly gate: LaneGate;
+  readonly committer: Committer;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  newLane(assigned: AssignedPartition): PartitionLane;
+  /** How long running handlers may go on; nothing once the session closes. */
+  drainTimeoutMs(): number;
+  onChange(): void;
+}
+
+/** The rebalance time-out leaves 10 s besides the drain: half of it for the commit. */
+export const FINAL_COMMIT_MS = 5_000;
+
+/** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
+export class EventBusRebalanceListener implements AssignmentListener {
+  constructor(private readonly parts: RebalanceParts) {}
+
+  onAssigned(partitions: readonly AssignedPartition[]): void {
+    for (const assigned of partitions) this.#begin(assigned);
+    this.parts.logger.info('Partitions assigned', {
+      partitions: partitions.map(({ topic, partition, position, committed }) => ({
+        topic,
+        partition,
+        position,
+        committed: committed?.offset ?? null,
+      })),
+    });
+    this.parts.onChange();
+  }
+
+  /** Running handlers have the drain time; their retry waits end at once. */
+  async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
+    const { lanes, gate, committer, logger } = this.parts;
+    const revoked = lanes.of(partitions);
+    for (const lane of revoked) {
+      gate.retire(lane);
+      lane.abortWaits(new DeliveryAbortedException('revoked'));
+    }
+    await whenAllQuiet(this.parts.runtime, revoked, this.parts.drainTimeoutMs());
+    for (const lane of revoked) {
+      lane.end();
+      lane.abort(new DeliveryAbortedException('revoked'));
+      if (lanes.owns(lane)) committer.request(lane);
+    }
+    const isCommitted = await committer.flush(FINAL_COMMIT_MS);
+    logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
+    for (const lane of revoked) this.#release(lane);
+    this.parts.onChange();
+  }
+
+  /** Too late to commit: somebody else owns them and starts at what is committed. */
+  onLost(partitions: readonly TopicPartition[]): void {
+    const lost = this.parts.lanes.of(partitions);
+    for (const lane of lost) {
+      lane.end();
+      lane.abort(new DeliveryAbortedException('lost'));
+      this.#release(lane);
+    }
+    this.parts.logger.warn('Partitions lost: what was not committed is delivered again elsewhere', {
+      partitions: lost.map(positionOf),
+    });
+    this.parts.onChange();
+  }
+
+  onStopped(error: PartitionError): void {
+    const { topic, partition, offset, code } = error;
+    this.parts.logger.error('A partition cannot be read on', {
+      topic,
+      partition,
+      offset,
+      code,
+      reason: error.message,
+    });
+    const lane = this.parts.lanes.get(topic, partition);
+    if (lane) this.parts.gate.stop(lane, error);
+  }
+
+  /** Offsets mean something else from here on: that is another assignment to us. */
+  onReset({ topic, partition, from, to, policy }: PositionReset): void {
+    const lane = this.parts.lanes.get(topic, partition);
+    if (!lane || lane.tracker.next === to) return;
+    this.parts.logger.warn('Reading goes on elsewhere by the reset policy', {
+      topic,
+      partition,
+      from,
+      to,
+      policy,
+    });
+    lane.end();
+    lane.abort(new DeliveryAbortedException('revoked'));
+    this.#release(lane);
+    this.#begin({ topic, partition, position: to, committed: null });
+  }
+
+  #begin(assigned: AssignedPartition): void {
+    const { lanes, gate } = this.parts;
+    const lane = this.parts.newLane(assigned);
+    lanes.add(lane);
+    gate.enter(lane);
+  }
+
+  #release(lane: PartitionLane): void {
+    const { lanes, gate, committer } = this.parts;
+    if (!lanes.owns(lane)) return;
+    committer.forget(lane);
+    lanes.remove(lane);
+    gate.leave(lane);
+  }
+}
+
+/** Whether no handler of these lanes runs any more, waited for no longer than this. */
+export async function whenAllQuiet(
+  runtime: Runtime,
+  lanes: readonly PartitionLane[],
+  timeoutMs: number,
+): Promise<boolean> {
+  const busy = lanes.filter((lane) => lane.running.length > 0);
+  if (busy.length === 0) return true;
+  if (timeoutMs <= 0) return false;
+  const quiet = Promise.allSettled(busy.map((lane) => lane.whenQuiet()));
+  return within(runtime, timeoutMs, quiet, () => new Error('late')).then(
+    () => true,
+    () => false,
+  );
+}
+
+function positionOf({ topic, partition, committed, running }: PartitionLane) {
+  return { topic, partition, committed, stillRunning: running.length };
+}

@@ -1,0 +1,193 @@
+import { AuthorizationError, type BrokerDriver } from '@nest-event-bus/broker';
+import { memory } from '@nest-event-bus/broker/memory';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { type Outcome, succeeded } from '../model/outcome.js';
+import { IntakeWorld, reconciles, upTo, watched } from './intake-world.spec-support.js';
+
+describe('an intake session', () => {
+  let world: IntakeWorld;
+
+  afterEach(() => world.end());
+
+  it('waits for a topic that is missing, and says so', async () => {
+    world = new IntakeWorld();
+    const member = world.intake();
+    const started = watched(member.intake.start());
+    await world.until(() => member.intake.status.state === 'retrying');
+    expect(member.intake.status.error).toMatchObject({ code: 'UNKNOWN_TOPIC' });
+    expect(started.ended).toBe(false);
+    await world.done(member.driver.admin().createTopics([{ name: 't', partitions: 1 }]));
+    await world.until(() => started.ended);
+    await world.until(() => member.intake.status.state === 'joined');
+    await world.write(1);
+    await world.untilCommitted(1);
+  });
+
+  it('replaces a consumer session that failed for good, and loses nothing', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(10);
+    const member = await world.started(() => succeeded, { clientId: 'mine' });
+    await world.untilCommitted(10);
+    const denied = new AuthorizationError('Not allowed any more.');
+    const fault = world.broker.faults.refuse({ clientId: 'mine', operation: 'fetch' }, denied);
+    await world.write(10);
+    await world.until(() => member.intake.status.state === 'retrying');
+    expect(member.intake.status.error).toMatchObject({ code: 'AUTHORIZATION' });
+    fault.lift();
+    await world.until(() => member.intake.status.state === 'joined');
+    await world.untilCommitted(20);
+    expect(member.offsets()).toEqual(upTo(20));
+  });
+
+  it('asks rarely what only an operator can mend', async () => {
+    world = await IntakeWorld.of(1);
+    const real = memory({ broker: world.broker });
+    let [attempts, isDenied] = [0, true];
+    const consumer: BrokerDriver['consumer'] = (options) => {
+      attempts++;
+      if (isDenied) throw new AuthorizationError('Not allowed.');
+      return real.consumer(options);
+    };
+    const driver = Object.assign(Object.create(real) as BrokerDriver, { consumer });
+    const member = world.intake(undefined, { driver });
+    const started = watched(member.intake.start());
+    await world.until(() => member.intake.status.state === 'retrying');
+    await world.runtime.advance(95_000);
+    expect(attempts).toBe(4);
+    isDenied = false;
+    await world.until(() => started.ended);
+    expect(started.error).toBeUndefined();
+    expect(member.intake.status.state).toBe('joined');
+    expect(member.intake.status).not.toHaveProperty('error');
+  });
+
+  it('keeps its pauses over a replacement', async () => {
+    world = await IntakeWorld.of(1);
+    const member = await world.started(() => succeeded, { clientId: 'mine' });
+    await world.done(member.intake.pause('operator'));
+    const denied = new AuthorizationError('Not allowed any more.');
+    const heartbeats = { clientId: 'mine', operation: 'heartbeat' } as const;
+    world.broker.faults.refuse(heartbeats, denied, { times: 1 });
+    await world.until(() => member.intake.status.state === 'retrying');
+    await world.until(() => member.intake.status.state === 'joined');
+    await world.write(1);
+    await world.runtime.advance(10_000);
+    expect(member.handled).toEqual([]);
+    member.intake.resume('operator');
+    await world.untilCommitted(1);
+  });
+
+  it.each([
+    ['before the handler has ended', 0],
+    ['between the handler and its commit', 1],
+  ])('that dies %s leaves the record to the next one', async (_, ending) => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    const gate = new Deferred<Outcome>();
+    const first = await world.started(
+      ({ record }) => (record.offset === 1 ? gate.promise : succeeded),
+      { clientId: 'dying' },
+    );
+    await world.until(() => first.handled.length === 2);
+    await world.untilCommitted(1);
+    // As a process that is killed: nothing it sends from here on arrives.
+    world.broker.faults.loseRequests({ clientId: 'dying' });
+    if (ending === 1) gate.resolve(succeeded);
+    await world.runtime.settle();
+    const second = await world.started();
+    await world.untilCommitted(3);
+    expect(second.offsets()).toEqual([1, 2]);
+  });
+
+  it('survives its driver being closed under it: what was not committed comes again', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    const driver = memory({ broker: world.broker });
+    const gate = new Deferred<Outcome>();
+    const first = await world.started(
+      ({ record }) => (record.offset === 1 ? gate.promise : succeeded),
+      { driver },
+    );
+    await world.until(() => first.handled.length === 2);
+    const closing = driver.close();
+    await world.done(closing);
+    gate.resolve(succeeded);
+    await world.until(() => first.intake.status.state === 'retrying');
+    expect(first.intake.status.error).toMatchObject({ code: 'CLOSED' });
+    const second = await world.started();
+    await world.untilCommitted(3);
+    expect(second.offsets()).toEqual([1, 2]);
+    expect(first.intake.counts).toMatchObject({ succeeded: 2, inFlight: 0 });
+    expect(reconciles(first.intake.counts)).toBe(true);
+  });
+
+  it('retries a commit until it is stored, while handlers go on', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(20);
+    const operation = 'commit';
+    const fault = world.broker.faults.refuse(
+      { operation, clientId: 'mine' },
+      'COORDINATOR_LOAD_IN_PROGRESS',
+    );
+    const member = await world.started(() => succeeded, { clientId: 'mine' });
+    await world.until(() => member.handled.length === 20);
+    await world.runtime.advance(90_000);
+    expect(member.intake.status.state).toBe('retrying');
+    fault.lift();
+    await world.untilCommitted(20);
+    await world.until(() => member.intake.status.state === 'joined');
+    expect(member.offsets()).toEqual(upTo(20));
+  });
+
+  it('tells once of a handler that runs for too long, by position and without its payload', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(1);
+    const member = await world.started(() => new Promise<Outcome>(() => undefined));
+    await world.until(() => member.handled.length === 1);
+    const since = world.runtime.now();
+    await world.runtime.advance(300_000);
+    const told = member.log.filter(({ message }) => message.includes('maxPollIntervalMs'));
+    expect(told).toMatchObject([
+      { level: 'warn', context: { topic: 't', partition: 0, offset: 0, runningMs: 60_000 } },
+    ]);
+    expect(Math.abs((member.intake.status.oldestHandlerSince ?? 0) - since)).toBeLessThanOrEqual(
+      20,
+    );
+    expect(member.intake.status.runningHandlers).toBe(1);
+    expect(JSON.stringify(member.log)).not.toContain('secret');
+  });
+
+  it('shows a partition that the driver cannot read, and goes on with the others', async () => {
+    world = await IntakeWorld.of(2);
+    await world.write(3, 1);
+    await world.done(
+      world
+        .intake()
+        .driver.admin()
+        .setGroupOffsets('g', [{ topic: 't', partition: 1, offset: 0 }]),
+    );
+    const member = await world.started(undefined, { consumer: { offsetReset: 'none' } });
+    await world.untilCommitted(3, 1);
+    expect(member.intake.status.partitionPauses).toMatchObject([
+      { partition: 0, reasons: [], error: { code: 'NO_OFFSET' } },
+    ]);
+  });
+
+  it('tells whoever listens, and is not disturbed by a listener that throws', async () => {
+    world = await IntakeWorld.of(1);
+    const member = world.intake();
+    const states: string[] = [];
+    member.intake.onStatus(() => {
+      throw new Error('listener');
+    });
+    const stop = member.intake.onStatus(({ state }) => {
+      if (states.at(-1) !== state) states.push(state);
+    });
+    await world.done(member.intake.start());
+    await world.until(() => states.at(-1) === 'joined');
+    await world.done(member.intake.drain(1_000));
+    stop();
+    await world.done(member.intake.close());
+    expect(states).toEqual(['joining', 'joined', 'draining']);
+  });
+});

@@ -1,0 +1,81 @@
+import type { BrokerDriver, DriverLogger, ProducerSession } from '@nest-event-bus/broker';
+import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedCluster } from '../config/resolved-options.js';
+
+interface Cluster {
+  readonly driver: BrokerDriver;
+  producer: ProducerSession | undefined;
+}
+
+/** The clusters of the application by alias: each has its own driver, credentials and producer. */
+export class Clusters {
+  readonly #opened = new Map<string, Cluster>();
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    private readonly settings: Readonly<Record<string, ResolvedCluster>>,
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+  ) {}
+
+  get aliases(): readonly string[] {
+    return Object.keys(this.settings);
+  }
+
+  driver(alias: string): BrokerDriver {
+    return this.#open(alias).driver;
+  }
+
+  /** One for everything that is published to this cluster. Made at first use. */
+  producer(alias: string): ProducerSession {
+    const cluster = this.#open(alias);
+    cluster.producer ??= cluster.driver.producer();
+    return cluster.producer;
+  }
+
+  /** Producers first: what is under way is finished, bounded, before its connections go. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  #open(alias: string): Cluster {
+    const existing = this.#opened.get(alias);
+    if (existing) return existing;
+    const settings = this.settings[alias];
+    if (!settings) {
+      throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);
+    }
+    const cluster = { driver: this.#driverOf(settings), producer: undefined };
+    this.#opened.set(alias, cluster);
+    return cluster;
+  }
+
+  /** A driver that was handed in belongs to the bus from then on, and is closed with it. */
+  #driverOf({ driver, ...options }: ResolvedCluster): BrokerDriver {
+    if (driver) return driver;
+    const { brokers, clientId, ssl, sasl } = options;
+    return kafkajs({
+      brokers: brokers ?? [],
+      clientId,
+      ssl,
+      sasl: sasl as KafkajsOptions['sasl'],
+      runtime: this.runtime,
+      logger: this.logger,
+    });
+  }
+
+  async #close(): Promise<void> {
+    const clusters = [...this.#opened.values()];
+    const results = [
+      ...(await Promise.allSettled(clusters.map(async ({ producer }) => producer?.close()))),
+      ...(await Promise.allSettled(clusters.map(({ driver }) => driver.close()))),
+    ];
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        this.logger.error('A cluster could not be closed in order', { error: result.reason });
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import type { EventBusProperties } from '../config/event-bus-properties.js';
+import { resolveOptions } from '../config/resolve-options.js';
+import type { ResolvedOptions } from '../config/resolved-options.js';
+import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
+import { matchHandlers } from '../discovery/match-handlers.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import { EventBusKernel } from './event-bus-kernel.js';
+import { FeatureBindings } from './feature-bindings.js';
+import { drainBeforeDestroy } from './host-hooks.js';
+import { EVENT_BUS_OPTIONS } from './module-options.js';
+import { warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
+
+/** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
+@Injectable()
+export class EventBusBootstrap
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
+  constructor(
+    @Inject(EVENT_BUS_OPTIONS) private readonly options: EventBusProperties,
+    @Inject(EventBusKernel) private readonly kernel: EventBusKernel,
+    @Inject(HandlerExplorer) private readonly explorer: HandlerExplorer,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+  ) {}
+
+  /** Whatever is wrong stops the start here, before anything has been read. */
+  onModuleInit(): void {
+    this.#refuseSecondBus();
+    const discovered = this.explorer.explore();
+    const options = this.#resolve(discovered);
+    const problems =
+      options.enabled === 'enabled' ? matchHandlers(options.bindings, discovered.handlers) : [];
+    if (problems.length > 0) throw new HandlerDiscoveryException(problems);
+    this.kernel.assemble(options, discovered.handlers);
+    this.#drainBefore(discovered);
+    for (const warning of warnings(options)) this.kernel.logger.warn(warning);
+  }
+
+  /** A broker that cannot be reached does not hold up the application: health tells how far each binding is. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.kernel.options?.enabled !== 'enabled') return;
+    await this.kernel.start();
+    warnOfMissingShutdownHooks(this.kernel);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.kernel.shutdown.drain();
+  }
+
+  /** Only now have the last requests been answered, and nobody publishes any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.kernel.closeClusters();
+  }
+
+  #resolve({ handlers }: Discovered): ResolvedOptions {
+    const features = this.#instancesOf(FeatureBindings);
+    for (const feature of features) feature.claim();
+    return resolveOptions(this.options, {
+      features: features.map(({ bindings }) => ({ source: 'EventBusModule.forFeature', bindings })),
+      handlers: handlers.map(({ binding, origin, properties }) => ({
+        binding,
+        source: origin,
+        properties,
+      })),
+    });
+  }
+
+  #drainBefore({ hosts }: Discovered): void {
+    const { shutdown, logger } = this.kernel;
+    for (const { instance, module } of hosts) {
+      if (drainBeforeDestroy(instance, () => shutdown.drain())) continue;
+      const name = instance.constructor.name;
+      logger.warn(
+        `${name} in ${module} is frozen: what it depends on may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
+      );
+    }
+  }
+
+  #refuseSecondBus(): void {
+    if (this.#instancesOf(EventBusBootstrap).length < 2) return;
+    const message =
+      'EventBusModule.forRoot is imported twice. Import it once, in the root module, and add bindings elsewhere with EventBusModule.forFeature.';
+    throw new ConfigurationValidationException([
+      {
+        rule: 'IMPORTED_TWICE',
+        binding: undefined,
+        path: 'EventBusModule',
+        value: undefined,
+        message,
+      },
+    ]);
+  }
+
+  #instancesOf<T extends object>(type: new (...args: never[]) => T): readonly T[] {
+    const found = this.discovery
+      .getProviders()
+      .flatMap(({ instance }) => (instance instanceof type ? [instance] : []));
+    return [...new Set(found)];
+  }
+}

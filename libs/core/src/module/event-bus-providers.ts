@@ -1,0 +1,44 @@
+import type { InjectionToken, Provider } from '@nestjs/common';
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import type { EventBusProperties } from '../config/event-bus-properties.js';
+import { ContainerRegistry } from '../container/container-registry.js';
+import { EventBusConnector } from '../container/event-bus-connector.js';
+import { LifecycleManager } from '../container/lifecycle-manager.js';
+import { ShutdownCoordinator } from '../container/shutdown-coordinator.js';
+import { HandlerExplorer } from '../discovery/handler-explorer.js';
+import { EventPublisher } from '../publisher/event-publisher.js';
+import { EventBusBootstrap } from './event-bus-bootstrap.js';
+import { EventBusKernel } from './event-bus-kernel.js';
+import { EVENT_BUS_OPTIONS } from './module-options.js';
+import { NestLogger } from './nest-logger.js';
+
+const part = (provide: InjectionToken, of: (kernel: EventBusKernel) => object): Provider => ({
+  provide,
+  inject: [EventBusKernel],
+  useFactory: of,
+});
+
+export const eventBusProviders: readonly Provider[] = [
+  {
+    provide: EventBusKernel,
+    inject: [EVENT_BUS_OPTIONS],
+    useFactory: (options: EventBusProperties | undefined) =>
+      new EventBusKernel(options?.runtime ?? realRuntime, new NestLogger()),
+  },
+  part(ContainerRegistry, ({ registry }) => registry),
+  part(LifecycleManager, ({ lifecycle }) => lifecycle),
+  part(EventBusConnector, ({ connector }) => connector),
+  part(EventPublisher, ({ publisher }) => publisher),
+  part(ShutdownCoordinator, ({ shutdown }) => shutdown),
+  HandlerExplorer,
+  EventBusBootstrap,
+];
+
+/** What an application may inject. */
+export const eventBusExports: readonly InjectionToken[] = [
+  ContainerRegistry,
+  LifecycleManager,
+  EventBusConnector,
+  EventPublisher,
+  ShutdownCoordinator,
+];

@@ -1,0 +1,30 @@
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { ContainerRegistry } from '../container/container-registry.js';
+import { nameOf, type BindingRef } from '../model/binding-ref.js';
+import type { PublishTarget } from '../publisher/event-publisher.js';
+import type { BusSettings } from './bus-settings.js';
+
+/** Finds where the events of a binding go: to its topic, on its own cluster. */
+export function publishTargets(
+  settings: BusSettings,
+  registry: ContainerRegistry,
+): (ref: BindingRef) => PublishTarget {
+  return (ref) => {
+    const { clusters, options } = settings.require(`publish to binding '${nameOf(ref)}'`);
+    // The drain takes bindings out of the registry while the last requests may still publish.
+    const { name, topic, typeFrom, cluster } =
+      registry.get(ref)?.config ??
+      configured(options.bindings, ref) ??
+      registry.require(ref).config;
+    return { binding: name, topic, typeFrom, producer: clusters.producer(cluster) };
+  };
+}
+
+function configured(
+  bindings: readonly ResolvedBinding[],
+  ref: BindingRef,
+): ResolvedBinding | undefined {
+  return bindings.find(({ name, cluster }) =>
+    typeof ref === 'string' ? name === ref : name === ref.name && cluster === ref.cluster,
+  );
+}

@@ -1,0 +1,206 @@
+// oxlint-disable-next-line import/no-unassigned-import -- class-transformer's decorators need it
+import 'reflect-metadata';
+import { inspect } from 'node:util';
+import { IsInt } from 'class-validator';
+import type { EventContext } from '../model/event-context.js';
+import type { EventRecord } from '../model/event-record.js';
+import { rawDeserializer, textDeserializer, type Deserializer } from './deserializer.js';
+import {
+  batchHandler,
+  bindingOf,
+  deliveryOf,
+  errorOf,
+  handler,
+  now,
+  processorOf,
+  recordingLogger,
+} from './pipeline.spec-support.js';
+
+const succeeded = { kind: 'succeeded' };
+
+let handled: unknown[];
+
+beforeEach(() => {
+  handled = [];
+});
+
+const keep = handler(({ value }: EventRecord) => void handled.push(value));
+
+describe('a delivery becomes an outcome', () => {
+  it('at once where nothing is asynchronous', () => {
+    const processor = processorOf([keep]);
+    expect(processor.process(deliveryOf({ value: { id: 1 } }))).toEqual(succeeded);
+    expect(handled).toEqual([{ id: 1 }]);
+  });
+
+  it('whatever the handler gives back', async () => {
+    const results = [false, null, 'failed', { isSuccess: false }, Promise.resolve(false)];
+    for (const result of results) {
+      expect(await processorOf([handler(() => result)]).process(deliveryOf())).toEqual(succeeded);
+    }
+  });
+
+  it('later where the handler is asynchronous', async () => {
+    const outcome = processorOf([handler(async () => undefined)]).process(deliveryOf());
+    expect(outcome).toBeInstanceOf(Promise);
+    expect(await outcome).toEqual(succeeded);
+  });
+
+  const boom = new TypeError('boom');
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw boom;
+      },
+    ],
+    ['rejects', () => Promise.reject(boom)],
+  ])('a failure where the handler %s', async (_how, handle) => {
+    expect(await processorOf([handler(handle)]).process(deliveryOf())).toEqual({
+      kind: 'failed',
+      error: boom,
+    });
+  });
+
+  it.each([
+    ['a string', 'no luck', "Something was thrown that is not an Error: 'no luck'."],
+    ['undefined', undefined, 'Something was thrown that is not an Error: undefined.'],
+    ['null', null, 'Something was thrown that is not an Error: null.'],
+    ['an object', { secret: 1 }, 'Something was thrown that is not an Error: object.'],
+  ])('a failure with an Error where it throws %s', async (_what, thrown, message) => {
+    const outcome = await processorOf([handler(() => Promise.reject(thrown))]).process(
+      deliveryOf(),
+    );
+    expect(errorOf(outcome)).toMatchObject({ message, cause: thrown });
+  });
+
+  it('and has no handler to go to where none was given', () => {
+    expect(() => processorOf([])).toThrow("Binding 'orders' has no handler.");
+  });
+
+  it('with global enhancers only where the binding says so', () => {
+    const scopes: unknown[] = [];
+    const definition = {
+      ...keep,
+      invokeWith: (scope: string) => (scopes.push(scope), keep.invoke),
+    };
+    processorOf([definition]);
+    processorOf([definition], { binding: bindingOf({ enhancers: 'all' }) });
+    expect(scopes).toEqual(['all']);
+  });
+});
+
+describe('a value is decoded', () => {
+  const failing = (value: Buffer, deserializer?: Deserializer) => {
+    const outcome = processorOf([keep], { deserializer }).process(deliveryOf({ value, offset: 5 }));
+    return errorOf(now(outcome));
+  };
+
+  it('and broken JSON fails without a word of the payload', () => {
+    const error = failing(Buffer.from('{"iban": DE89'));
+    expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
+    expect(error.message).toContain('The value of orders.events-1-5 (13 bytes) is not the JSON');
+    expect(inspect(error)).not.toContain('DE89');
+    expect(handled).toEqual([]);
+  });
+
+  it('and bytes that are no UTF-8 are refused, not repaired', () => {
+    expect(failing(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ code: 'DESERIALIZATION' });
+    expect(failing(Buffer.from([0xff]), textDeserializer)).toMatchObject({
+      code: 'DESERIALIZATION',
+    });
+  });
+
+  it('as text', () => {
+    const processor = processorOf([keep], { deserializer: textDeserializer });
+    expect(processor.process(deliveryOf({ value: Buffer.from('tüv') }))).toEqual(succeeded);
+    expect(handled).toEqual(['tüv']);
+  });
+
+  it('as bytes of its own', () => {
+    const write = handler(({ value }: EventRecord<Buffer>) => value.fill(0));
+    const delivery = deliveryOf({ value: Buffer.from('abc') });
+    now(processorOf([write], { deserializer: rawDeserializer }).process(delivery));
+    expect(delivery.record.value?.toString()).toBe('abc');
+  });
+
+  it('by a codec of the application, which may take its time or fail', async () => {
+    const later: Deserializer = { name: 'Avro', deserialize: async (bytes) => bytes.length };
+    const broken: Deserializer = {
+      name: 'Avro',
+      deserialize: () => Promise.reject(new Error('no schema')),
+    };
+    const value = Buffer.from('abc');
+    expect(
+      await processorOf([keep], { deserializer: later }).process(deliveryOf({ value })),
+    ).toEqual(succeeded);
+    expect(handled).toEqual([3]);
+    const outcome = await processorOf([keep], { deserializer: broken }).process(
+      deliveryOf({ value }),
+    );
+    expect(errorOf(outcome)).toMatchObject({
+      code: 'DESERIALIZATION',
+      cause: { message: 'no schema' },
+    });
+  });
+
+  it('unless it is a tombstone: the handler gets null, and nothing is validated', () => {
+    class Order {
+      @IsInt()
+      id!: number;
+    }
+    const tolerant = handler(({ value }: EventRecord) => void handled.push(value), {
+      payload: Order,
+    });
+    expect(processorOf([tolerant]).process(deliveryOf({ value: null }))).toEqual(succeeded);
+    expect(handled).toEqual([null]);
+  });
+});
+
+describe('a handler gives its record back', () => {
+  const giving = (handle: (context: EventContext) => unknown) =>
+    processorOf([handler((_record: EventRecord, context) => handle(context))]).process(
+      deliveryOf(),
+    );
+
+  it('with or without a delay', async () => {
+    expect(giving((context) => context.handBack())).toEqual({ kind: 'handed-back' });
+    expect(await giving(async (context) => context.handBack({ delayMs: 500 }))).toEqual({
+      kind: 'handed-back',
+      delayMs: 500,
+    });
+  });
+
+  it('but an error it throws then is a failure', () => {
+    const outcome = giving((context) => {
+      context.handBack();
+      throw new Error('boom');
+    });
+    expect(errorOf(now(outcome)).message).toBe('boom');
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('not after %p', (delayMs) => {
+    const outcome = giving((context) => context.handBack({ delayMs: delayMs as number }));
+    expect(errorOf(now(outcome))).toBeInstanceOf(RangeError);
+  });
+
+  it('not when it is done already, which is said', () => {
+    const logger = recordingLogger();
+    let kept: EventContext | undefined;
+    const processor = processorOf(
+      [handler((_record: EventRecord, context) => void (kept = context))],
+      { logger },
+    );
+    expect(processor.process(deliveryOf())).toEqual(succeeded);
+    kept!.handBack();
+    expect(logger.lines).toEqual([expect.objectContaining({ level: 'warn' })]);
+  });
+});
+
+describe('a handler of slices', () => {
+  it('is not there for handlers of records', () => {
+    expect(processorOf([keep]).processSlice).toBeUndefined();
+    expect(processorOf([batchHandler(() => 1)]).processSlice).toBeDefined();
+  });
+});

@@ -1,0 +1,126 @@
+import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { EventHandlerOptions } from '../discovery/handler-options.js';
+import { recordHandler, sliceHandler } from '../discovery/handler-functions.js';
+import type { HandlerDefinition } from '../discovery/handler-definition.js';
+import type { Delivery } from '../model/delivery.js';
+import type { EventContext } from '../model/event-context.js';
+import type { EventRecord } from '../model/event-record.js';
+import type { Outcome, RecordProcessor } from '../model/outcome.js';
+import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
+import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly context: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function recordingLogger() {
+  const lines: LogLine[] = [];
+  const at =
+    (level: string) =>
+    (message: string, context?: Readonly<Record<string, unknown>>): void => {
+      lines.push({ level, message, context });
+    };
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBinding {
+  const binding: Partial<ResolvedBinding> = {
+    name: 'orders',
+    cluster: 'default',
+    topic: 'orders.events',
+    groupId: 'order-service',
+    typeFrom: 'event-type',
+    unknownType: 'skip',
+    enhancers: 'local',
+    ...properties,
+  };
+  return binding as ResolvedBinding;
+}
+
+export interface DeliveredRecord {
+  readonly value?: unknown;
+  readonly key?: string;
+  readonly offset?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly type?: string;
+  readonly redeliveries?: number;
+}
+
+/** A value that is no Buffer and not null is sent as JSON. */
+export function deliveryOf(given: DeliveredRecord = {}): Delivery {
+  return {
+    record: brokerRecord(given),
+    redeliveries: given.redeliveries ?? 0,
+    receivedAt: 1_700_000_000_000,
+    sessionIndex: 2,
+    get signal(): AbortSignal {
+      return new AbortController().signal;
+    },
+  };
+}
+
+function brokerRecord({ value = {}, key, offset = 0, ...rest }: DeliveredRecord): BrokerRecord {
+  const headers = {
+    ...rest.headers,
+    ...(rest.type === undefined ? {} : { 'event-type': rest.type }),
+  };
+  return {
+    topic: 'orders.events',
+    partition: 1,
+    offset,
+    timestamp: 1_600_000_000_000,
+    leaderEpoch: 0,
+    key: key === undefined ? null : Buffer.from(key),
+    value: value === null || Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value)),
+    headers: Object.entries(headers).map(([name, text]): RecordHeader => ({
+      key: name,
+      value: Buffer.from(text),
+    })),
+  };
+}
+
+export function processorOf(
+  handlers: readonly HandlerDefinition[],
+  options: Partial<BindingProcessorOptions> = {},
+): RecordProcessor {
+  return createBindingProcessor({
+    binding: bindingOf(),
+    handlers,
+    runtime: new VirtualRuntime(),
+    logger: recordingLogger(),
+    ...options,
+  });
+}
+
+export function handler(handle: RecordHandler<never>, options: EventHandlerOptions = {}) {
+  return recordHandler('orders', handle, options);
+}
+
+export function batchHandler(handle: SliceHandler<never>, options: EventHandlerOptions = {}) {
+  return sliceHandler('orders', handle, options);
+}
+
+/** The error of an outcome; throws where it is another outcome. */
+export function errorOf(outcome: Outcome): Error {
+  if (outcome.kind !== 'failed') throw new Error(`expected a failure, found ${outcome.kind}`);
+  return outcome.error;
+}
+
+/** The outcome of a record that nothing asynchronous has a part in. */
+export function now(outcome: Outcome | Promise<Outcome>): Outcome {
+  if (outcome instanceof Promise) throw new Error('expected an outcome, found a promise of one');
+  return outcome;
+}
+
+/** What a handler got. */
+export function receive(given: DeliveredRecord = {}, delivery: Delivery = deliveryOf(given)) {
+  const logger = recordingLogger();
+  const received: { record?: EventRecord; context?: EventContext } = {};
+  const keep = handler((record, context) => void Object.assign(received, { record, context }));
+  now(processorOf([keep], { logger }).process(delivery));
+  return { record: received.record!, context: received.context!, delivery, logger };
+}

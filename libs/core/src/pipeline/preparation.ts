@@ -1,0 +1,152 @@
+import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { HandlerDefinition } from '../discovery/handler-definition.js';
+import { DeserializationException, UnknownEventTypeException } from '../errors/handler-errors.js';
+import type { Delivery } from '../model/delivery.js';
+import type { EventRecord } from '../model/event-record.js';
+import type { Outcome } from '../model/outcome.js';
+import type { Deserializer } from './deserializer.js';
+import { eventTypeSource, type EventTypeSource } from './event-type-source.js';
+import { HandlerTable } from './handler-table.js';
+import { validatePayload } from './payload-validation.js';
+import { isPromiseLike } from './promise-like.js';
+import { ReceivedContext, type ContextSource } from './received-context.js';
+import type { Receiver } from './received-headers.js';
+import { ReceivedRecord } from './received-record.js';
+import { UnknownTypes, typeName } from './unknown-types.js';
+
+export interface PreparationOptions {
+  readonly binding: ResolvedBinding;
+  readonly handlers: readonly HandlerDefinition[];
+  readonly deserializer: Deserializer;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** A record that a handler can be called with. */
+export interface ReadyRecord {
+  readonly kind: 'ready';
+  readonly handler: HandlerDefinition;
+  readonly record: EventRecord;
+  readonly context: ReceivedContext;
+}
+
+/** Ready for its handler, or done without one. */
+export type Prepared = ReadyRecord | Outcome;
+
+const filtered: Outcome = Object.freeze({ kind: 'discarded', reason: 'filtered' });
+const unknownType: Outcome = Object.freeze({ kind: 'discarded', reason: 'unknown-type' });
+
+/** Decodes a record, finds its handler, filters and validates. Asynchronous only where a codec or a payload is. */
+export class Preparation implements ContextSource {
+  readonly binding: ResolvedBinding;
+  readonly logger: DriverLogger;
+  readonly eventTypeOf: EventTypeSource;
+  readonly #table: HandlerTable;
+  readonly #deserializer: Deserializer;
+  readonly #receiver: Receiver;
+  readonly #unknownTypes: UnknownTypes;
+
+  constructor({ binding, handlers, deserializer, runtime, logger }: PreparationOptions) {
+    this.binding = binding;
+    this.logger = logger;
+    this.eventTypeOf = eventTypeSource(binding.typeFrom);
+    this.#table = new HandlerTable(handlers);
+    this.#deserializer = deserializer;
+    this.#receiver = { binding: binding.name, hostname: runtime.hostname() };
+    this.#unknownTypes = new UnknownTypes(binding.name, logger);
+  }
+
+  /** Throws, or rejects, with what is wrong with the record. */
+  prepare(delivery: Delivery): Prepared | Promise<Prepared> {
+    const { record } = delivery;
+    // A tombstone is a message of its own and no failure: nothing is decoded, nothing validated.
+    if (record.value === null) return this.#dispatch(delivery, null);
+    const value = this.#decode(record, record.value);
+    return isPromiseLike(value)
+      ? this.#dispatchLater(delivery, value)
+      : this.#dispatch(delivery, value);
+  }
+
+  #decode(record: BrokerRecord, bytes: Buffer): unknown {
+    try {
+      return this.#deserializer.deserialize(bytes, record);
+    } catch (cause) {
+      throw this.#undecodable(record, bytes, cause);
+    }
+  }
+
+  async #dispatchLater(delivery: Delivery, value: PromiseLike<unknown>): Promise<Prepared> {
+    const { record } = delivery;
+    let decoded: unknown;
+    try {
+      decoded = await value;
+    } catch (cause) {
+      throw this.#undecodable(record, record.value!, cause);
+    }
+    return this.#dispatch(delivery, decoded);
+  }
+
+  #dispatch(delivery: Delivery, value: unknown): Prepared | Promise<Prepared> {
+    const type = this.#table.isTyped ? this.eventTypeOf(delivery.record, value) : undefined;
+    const handler = this.#table.find(type);
+    if (!handler) return this.#unknownType(type);
+    const record = new ReceivedRecord(delivery, this.#receiver, value);
+    if (handler.filter && !passes(handler, handler.filter, record)) return filtered;
+    const context = new ReceivedContext(this, delivery, value);
+    if (handler.payload === undefined || delivery.record.value === null) {
+      return { kind: 'ready', handler, record, context };
+    }
+    const payload = validatePayload(handler.payload, value, handler.origin);
+    return isPromiseLike(payload)
+      ? readyLater(handler, record, context, payload)
+      : { kind: 'ready', handler, record: record.withValue(payload), context };
+  }
+
+  #unknownType(type: string | undefined): Outcome {
+    switch (this.binding.unknownType) {
+      case 'skip':
+        this.#unknownTypes.warn(type);
+        return unknownType;
+      case 'fail':
+        throw new UnknownEventTypeException(
+          `Binding '${this.binding.name}' has no handler for ${typeName(type)}. Handle the type, add a handler without a type, or set unknownType: 'skip'.`,
+        );
+    }
+  }
+
+  #undecodable(
+    { topic, partition, offset }: BrokerRecord,
+    bytes: Buffer,
+    cause: unknown,
+  ): DeserializationException {
+    return new DeserializationException(
+      `The value of ${topic}-${partition}-${offset} (${bytes.length} bytes) is not the ${this.#deserializer.name} that binding '${this.binding.name}' expects. Look at what its producer writes, or give the binding another deserializer.`,
+      { cause },
+    );
+  }
+}
+
+async function readyLater(
+  handler: HandlerDefinition,
+  record: ReceivedRecord,
+  context: ReceivedContext,
+  payload: PromiseLike<unknown>,
+): Promise<ReadyRecord> {
+  return { kind: 'ready', handler, record: record.withValue(await payload), context };
+}
+
+function passes(
+  { origin }: HandlerDefinition,
+  filter: (record: EventRecord) => unknown,
+  record: EventRecord,
+): boolean {
+  const verdict = filter(record);
+  if (!isPromiseLike(verdict)) return Boolean(verdict);
+  // Nobody waits for it, and it must not become an unhandled rejection.
+  verdict.then(undefined, () => undefined);
+  throw new TypeError(
+    `The filter of ${origin} gave a promise, which would always pass. A filter answers at once.`,
+  );
+}

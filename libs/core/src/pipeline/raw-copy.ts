@@ -1,0 +1,23 @@
+import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
+
+/** A record of its own bytes: whoever writes into it changes no other. */
+export function rawCopy(record: BrokerRecord): BrokerRecord {
+  const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers } = record;
+  return {
+    topic,
+    partition,
+    offset,
+    timestamp,
+    leaderEpoch,
+    key: copied(key),
+    value: copied(value),
+    headers: headers.map((header): RecordHeader => ({
+      key: header.key,
+      value: copied(header.value),
+    })),
+  };
+}
+
+function copied(bytes: Buffer | null): Buffer | null {
+  return bytes && Buffer.from(bytes);
+}

@@ -1,0 +1,138 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { inspect } from 'node:util';
+import { deliveryOf, receive } from './pipeline.spec-support.js';
+
+const recordOf = (given?: Parameters<typeof receive>[0]) => receive(given).record;
+
+describe('a record', () => {
+  it('has its place as exact numbers and its key as text', () => {
+    expect(recordOf({ key: 'k', offset: Number.MAX_SAFE_INTEGER })).toMatchObject({
+      key: 'k',
+      topic: 'orders.events',
+      partition: 1,
+      offset: 9_007_199_254_740_991n,
+      timestamp: 1_600_000_000_000,
+    });
+    expect(recordOf().key).toBeNull();
+  });
+
+  it('tells nothing secret where it is written down', () => {
+    const record = recordOf({ value: { iban: 'DE89' }, headers: { auth: 'token' }, offset: 12 });
+    expect(JSON.parse(JSON.stringify(record))).toEqual({
+      topic: 'orders.events',
+      partition: 1,
+      offset: '12',
+      timestamp: 1_600_000_000_000,
+      key: null,
+      headers: expect.arrayContaining(['auth', 'x-eventbus-binding-name']) as unknown,
+    });
+    expect(inspect(record, { depth: 9 })).not.toMatch(/DE89|token/);
+  });
+
+  it('carries who received it when, without a change to its bytes', () => {
+    const { record, delivery } = receive({
+      headers: { 'x-eventbus-binding-name': 'earlier', a: '1' },
+    });
+    expect(record.headers.toJSON()).toEqual({
+      a: '1',
+      'x-eventbus-binding-name': 'orders',
+      'x-eventbus-received-timestamp': '1700000000000',
+      'x-eventbus-consumer-instance': `${new VirtualRuntime().hostname()}-2`,
+    });
+    expect(record.headers.get('x-eventbus-binding-name')).toBe('orders');
+    expect(record.headers.has('x-eventbus-consumer-instance')).toBe(true);
+    expect(record.headers.getAll('x-eventbus-received-timestamp')).toEqual(['1700000000000']);
+    expect(delivery.record.headers.map(({ value }) => String(value))).toEqual(['earlier', '1']);
+  });
+
+  it('keeps several values of one header', () => {
+    const delivery = deliveryOf();
+    const headers = [
+      { key: 'tag', value: Buffer.from('a') },
+      { key: 'tag', value: null },
+      { key: 'tag', value: Buffer.from('b') },
+    ];
+    const { record } = receive({}, { ...delivery, record: { ...delivery.record, headers } });
+    expect(record.headers.getAll('tag')).toEqual(['a', 'b']);
+    expect(record.headers.get('tag')).toBe('b');
+    expect(record.headers.toJSON()['tag']).toEqual(['a', 'b']);
+    expect(record.headers.get('none')).toBeUndefined();
+    expect(record.headers.has('none')).toBe(false);
+  });
+});
+
+describe('a context', () => {
+  it('says where the record came from and how often it was tried', () => {
+    const { context } = receive({ type: 'OrderPlaced', redeliveries: 2 });
+    expect(context).toMatchObject({
+      binding: 'orders',
+      cluster: 'default',
+      groupId: 'order-service',
+      eventType: 'OrderPlaced',
+      attempt: { call: 1, delivery: 3, tier: 0, total: 3 },
+    });
+  });
+
+  it('names the record for ever: where it was first written, after any hop', () => {
+    expect(receive({ offset: 7 }).context.dedupKey).toBe('orders.events-1-7');
+    const hop = {
+      'x-eventbus-original-topic': 'origin',
+      'x-eventbus-original-partition': '3',
+      'x-eventbus-original-offset': '9007199254740993',
+    };
+    expect(receive({ offset: 7, headers: hop }).context.dedupKey).toBe('origin-3-9007199254740993');
+    const damaged = { ...hop, 'x-eventbus-original-offset': 'x' };
+    expect(receive({ offset: 7, headers: damaged }).context.dedupKey).toBe('orders.events-1-7');
+  });
+
+  it('has a copy of the bytes that nobody else writes into or reads from', () => {
+    const { context, delivery } = receive({ value: 'abc', key: 'k', headers: { h: 'v' } });
+    context.raw.value!.fill(0);
+    context.raw.key!.fill(0);
+    context.raw.headers[0]!.value!.fill(0);
+    expect(context.raw).toBe(context.raw);
+    expect(delivery.record.value?.toString()).toBe('"abc"');
+    expect(delivery.record.key?.toString()).toBe('k');
+    expect(delivery.record.headers[0]!.value?.toString()).toBe('v');
+  });
+
+  it('writes the position of its record into each line', () => {
+    const { context, logger } = receive({ offset: 4 });
+    const position = { binding: 'orders', topic: 'orders.events', partition: 1, offset: '4' };
+    context.log.debug('a');
+    context.log.info('b', { step: 1 });
+    context.log.warn('c', { topic: 'forged' });
+    context.log.error('d');
+    expect(logger.lines).toEqual([
+      { level: 'debug', message: 'a', context: position },
+      { level: 'info', message: 'b', context: { ...position, step: 1 } },
+      { level: 'warn', message: 'c', context: position },
+      { level: 'error', message: 'd', context: position },
+    ]);
+  });
+
+  it('asks for the signal only when the handler does', () => {
+    let asked = 0;
+    const delivery = {
+      ...deliveryOf(),
+      get signal(): AbortSignal {
+        asked += 1;
+        return new AbortController().signal;
+      },
+    };
+    const { context } = receive({}, delivery);
+    expect(asked).toBe(0);
+    expect(context.signal.aborted).toBe(false);
+    expect(asked).toBe(1);
+  });
+
+  it('reads no header that nobody asks for', () => {
+    const delivery = deliveryOf();
+    const record = Object.defineProperty({ ...delivery.record }, 'headers', {
+      get: () => {
+        throw new Error('decoded');
+      },
+    });
+    expect(receive({}, { ...deliveryOf(), record }).record.value).toEqual({});
+  });
+});

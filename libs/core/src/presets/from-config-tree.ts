@@ -1,0 +1,72 @@
+import { EventBusProperties } from '../config/event-bus-properties.js';
+import type { LoadedOptions } from '../config/loaded-options.js';
+import { isPlainObject, type PlainObject } from '../config/plain-object.js';
+import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
+import { propertiesOf } from '../config/property-tree.js';
+import { Violations } from '../config/violations.js';
+
+/**
+ * The tree of a YAML or JSON file, under `eventbus` or without it. Keys may be written
+ * `group-id` or `groupId`; names of bindings and clusters stay as they are. A key that is unknown
+ * stays as it was written, for the validator to object to.
+ */
+export function fromConfigTree(tree: PlainObject, source = 'configuration tree'): LoadedOptions {
+  const root = isPlainObject(tree) && 'eventbus' in tree ? tree['eventbus'] : tree;
+  const violations = new Violations();
+  const options = camelCased(EventBusProperties, root, source, violations);
+  violations.throwIfAny();
+  return { source, options: options as Partial<EventBusProperties>, unused: [] };
+}
+
+function camelCased(
+  type: PropertiesClass,
+  tree: unknown,
+  path: string,
+  violations: Violations,
+): unknown {
+  if (!isPlainObject(tree)) return tree;
+  const known = propertiesOf(type);
+  const entries = new Map<string, unknown>();
+  for (const [written, value] of Object.entries(tree)) {
+    const camel = written.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    const key = known.has(camel) ? camel : written;
+    const shape = known.get(key);
+    const at = `${path}.${written}`;
+    if (entries.has(key)) rejectTwice(at, key, violations);
+    entries.set(key, shape ? below(shape, value, at, violations) : value);
+  }
+  // fromEntries defines keys: `__proto__` stays a key like any other, and is refused later.
+  return Object.fromEntries(entries);
+}
+
+function below(
+  { kind, type }: PropertyShape,
+  value: unknown,
+  path: string,
+  violations: Violations,
+): unknown {
+  if (!type) return value;
+  if (kind === 'map' && isPlainObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, entry]) => [
+        name,
+        camelCased(type(), entry, `${path}.${name}`, violations),
+      ]),
+    );
+  }
+  if (kind === 'nested-list') {
+    return Array.isArray(value)
+      ? value.map((item, index) => camelCased(type(), item, `${path}[${index}]`, violations))
+      : mapAsList(value);
+  }
+  return camelCased(type(), value, path, violations);
+}
+
+/** `skip-to-tier-mapping: { ServiceUnavailableException: 2 }` */
+const mapAsList = (value: unknown): unknown =>
+  isPlainObject(value) ? Object.entries(value).map(([match, tier]) => ({ match, tier })) : value;
+
+function rejectTwice(path: string, key: string, violations: Violations): void {
+  const message = `'${key}' is given twice, in two spellings. Remove one of them.`;
+  violations.add('KEY_TWICE', path, undefined, message);
+}

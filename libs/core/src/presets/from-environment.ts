@@ -1,0 +1,114 @@
+import { EventBusProperties } from '../config/event-bus-properties.js';
+import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
+import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
+import { propertiesOf } from '../config/property-tree.js';
+import { fromText, listed } from './text-value.js';
+import { OptionsBuilder, type OptionPath } from './options-builder.js';
+
+export interface EnvironmentOptions {
+  /** Default `EVENTBUS`. */
+  readonly prefix?: string;
+  /** How the names of bindings and clusters are really written: `['order-events']` for ORDER_EVENTS. */
+  readonly names?: readonly string[];
+}
+
+const SOURCE = 'environment';
+
+/**
+ * `EVENTBUS_BINDINGS_ORDERS_GROUP_ID=order-service`, `EVENTBUS_DEFAULTS_RETRY_TIERS_0_DELAY_MS=10s`.
+ * A variable cannot hold a name's capitals and dashes: a name that is not among `names` is taken in
+ * lower case, with a dash for each underscore. A variable of the prefix that fits no key is listed
+ * as unused, since it may be somebody else's. An empty variable is one that is not set.
+ */
+export function fromEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  { prefix = 'EVENTBUS', names = [] }: EnvironmentOptions = {},
+): LoadedOptions {
+  const builder = new OptionsBuilder();
+  const unused: UnusedKey[] = [];
+  for (const variable of Object.keys(environment).sort()) {
+    const text = environment[variable];
+    if (!variable.startsWith(`${prefix}_`) || text === undefined || text.trim() === '') continue;
+    const words = variable.slice(prefix.length + 1).split('_');
+    const found = findKey(EventBusProperties, words, names);
+    if (found) builder.set(found.path, valueOf(found.shape, text));
+    else unused.push({ source: SOURCE, key: variable, reason: 'no option has this name' });
+  }
+  return { source: SOURCE, options: builder.build(), unused };
+}
+
+interface FoundKey {
+  readonly path: OptionPath;
+  readonly shape: PropertyShape;
+}
+
+function findKey(
+  type: PropertiesClass,
+  words: readonly string[],
+  names: readonly string[],
+): FoundKey | undefined {
+  for (const [key, shape] of propertiesOf(type)) {
+    const spelling = wordsOf(key);
+    if (spelling.some((word, index) => words[index] !== word)) continue;
+    const rest = words.slice(spelling.length);
+    const found = findBelow(shape, rest, names);
+    if (found) return { path: [key, ...found.path], shape: found.shape };
+  }
+  return undefined;
+}
+
+function findBelow(
+  shape: PropertyShape,
+  words: readonly string[],
+  names: readonly string[],
+): FoundKey | undefined {
+  const { kind, type } = shape;
+  if (words.length === 0)
+    return kind === 'nested' || kind === 'map' ? undefined : { path: [], shape };
+  if (!type) return undefined;
+  if (kind === 'nested') return findKey(type(), words, names);
+  if (kind === 'map') return findNamed(type(), words, names);
+  const [index = '', ...rest] = words;
+  if (!/^\d{1,3}$/.test(index)) return undefined;
+  const found = findKey(type(), rest, names);
+  return found && { path: [Number(index), ...found.path], shape: found.shape };
+}
+
+/** Given names first; else the shortest name that leaves a known key. */
+function findNamed(
+  type: PropertiesClass,
+  words: readonly string[],
+  names: readonly string[],
+): FoundKey | undefined {
+  const candidates = words.slice(0, -1).map((_, index) => words.slice(0, index + 1));
+  const known = names
+    .map((name) => ({ name, spelling: name.toUpperCase().split(/[^A-Z0-9]+/) }))
+    .filter(({ spelling }) => spelling.every((word, index) => words[index] === word));
+  const guessed = candidates.map((spelling) => ({
+    name: spelling.join('-').toLowerCase(),
+    spelling,
+  }));
+  for (const { name, spelling } of [...known, ...guessed]) {
+    const found = findKey(type, words.slice(spelling.length), names);
+    if (found) return { path: [name, ...found.path], shape: found.shape };
+  }
+  return undefined;
+}
+
+/** `maxPollRecords`: MAX, POLL, RECORDS. `tier0` is one word, TIER0. */
+const wordsOf = (key: string): readonly string[] =>
+  key
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
+    .toUpperCase()
+    .split('_');
+
+function valueOf(shape: PropertyShape, text: string): unknown {
+  if (shape.kind !== 'nested-list') return fromText(shape, text);
+  return listed(text).map(pair);
+}
+
+/** `ServiceUnavailableException:2`, for a whole skip-to-tier mapping in one variable. */
+function pair(text: string): unknown {
+  const [, match, tier] = /^(.+):(\d+)$/.exec(text) ?? [];
+  return match === undefined ? text : { match, tier: Number(tier) };
+}

@@ -1,0 +1,176 @@
+import { resolveOptions } from '../config/resolve-options.js';
+import { fromProperties } from './from-properties.js';
+import { parseProperties } from './properties-text.js';
+
+const REFERENCE = `
+# Kafka
+spring.kafka.bootstrap-servers=kafka-1:9092,kafka-2:9092
+spring.kafka.consumer.group-id=documents
+spring.kafka.consumer.auto-offset-reset=earliest
+spring.kafka.consumer.enable-auto-commit=false
+spring.kafka.producer.acks=all
+spring.kafka.listener.ack-mode=manual-immediate
+
+messaging.enabled=true
+messaging.default-broker=KAFKA
+messaging.kafka.enabled=true
+messaging.kafka.topic-prefix=unraveldocs
+messaging.kafka.default-partitions=3
+messaging.kafka.default-replication-factor=1
+messaging.kafka.default-retention-ms=604800000
+messaging.kafka.consumer.concurrency=4
+messaging.kafka.consumer.maxPollRecords=250
+messaging.kafka.consumer.session-timeout-ms=36000
+messaging.kafka.consumer.heartbeat-interval-ms=12000
+messaging.kafka.producer.send-timeout-seconds=30
+messaging.kafka.producer.transactional-enabled=false
+messaging.kafka.retry.max-attempts=5
+messaging.kafka.retry.initial-interval-ms=500
+messaging.kafka.retry.multiplier=3.0
+messaging.kafka.retry.max-interval-ms=20000
+messaging.kafka.retry.retry-topics-enabled=true
+messaging.rabbitmq.enabled=false
+messaging.rabbitmq.exchange-prefix=unraveldocs
+`;
+
+describe('Properties of the brokers package', () => {
+  const { options, unused } = fromProperties(REFERENCE);
+
+  it('become options, with counts that include the first call', () => {
+    expect(options).toEqual({
+      enabled: 'if-configured',
+      brokers: 'kafka-1:9092,kafka-2:9092',
+      defaults: {
+        preset: 'brokers',
+        groupId: 'documents',
+        offsetReset: 'earliest',
+        ackMode: 'MANUAL_IMMEDIATE',
+        concurrency: 4,
+        maxPollRecords: 250,
+        sessionTimeoutMs: 36_000,
+        heartbeatIntervalMs: 12_000,
+        retry: {
+          tier0: { maxAttempts: 6, initialBackoffMs: 500, multiplier: 3, maxBackoffMs: 20_000 },
+          tiers: [{ delayMs: 500, maxAttempts: 5, topicSuffix: '-retry' }],
+        },
+      },
+    });
+  });
+
+  it('are resolved like any options', () => {
+    const loaded = { options, unused, source: 'properties' };
+    const bindings = { emails: { topic: 'unraveldocs-emails' } as never };
+    const { bindings: resolved, enabled } = resolveOptions({ bindings }, { loaders: [loaded] });
+    expect(enabled).toBe('enabled');
+    expect(resolved[0]).toMatchObject({
+      groupId: 'documents',
+      concurrency: 4,
+      dlt: { topic: 'unraveldocs-emails-dlq', headerProfile: ['plain'] },
+      retry: {
+        mode: 'seek',
+        tier0: { maxAttempts: 6 },
+        tiers: [{ topic: 'unraveldocs-emails-retry' }],
+      },
+    });
+  });
+
+  it('without a place are listed with the reason, each of them', () => {
+    const producers = 'it belongs to producers, which these options do not describe';
+    const topics = 'it belongs to the creation of topics, which these options do not describe';
+    const rabbit = 'it belongs to RabbitMQ, which these options do not describe';
+    expect(unused.map(({ key, reason }) => [key, reason])).toEqual([
+      [
+        'spring.kafka.consumer.enable-auto-commit',
+        'the event bus always commits by itself, and only what is done',
+      ],
+      ['spring.kafka.producer.acks', producers],
+      ['messaging.default-broker', 'the event bus reads from Kafka only'],
+      ['messaging.kafka.topic-prefix', topics],
+      ['messaging.kafka.default-partitions', topics],
+      ['messaging.kafka.default-replication-factor', topics],
+      ['messaging.kafka.default-retention-ms', topics],
+      ['messaging.kafka.producer.send-timeout-seconds', producers],
+      ['messaging.kafka.producer.transactional-enabled', producers],
+      ['messaging.rabbitmq.enabled', rabbit],
+      ['messaging.rabbitmq.exchange-prefix', rabbit],
+    ]);
+  });
+
+  it('fall back on the preset and on the group of the package', () => {
+    const { options: few } = fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1' });
+    expect(few).toEqual({
+      enabled: 'if-configured',
+      brokers: 'a:1',
+      defaults: { preset: 'brokers', groupId: 'unraveldocs-group' },
+    });
+  });
+
+  it.each<[Record<string, string | boolean>, string]>([
+    [{}, 'unconfigured'],
+    [{ 'spring.kafka.bootstrap-servers': '' }, 'unconfigured'],
+    [{ 'spring.kafka.bootstrap-servers': 'a:1' }, 'enabled'],
+    [{ 'spring.kafka.bootstrap-servers': 'a:1', 'messaging.enabled': false }, 'disabled'],
+    [{ 'spring.kafka.bootstrap-servers': 'a:1', 'messaging.kafka.enabled': 'false' }, 'disabled'],
+  ])('%j make the bus %s', (properties, enabled) => {
+    expect(resolveOptions(fromProperties(properties).options).enabled).toBe(enabled);
+  });
+
+  it('have no retry topic where they say so, or say nothing', () => {
+    const key = 'messaging.kafka.retry.retry-topics-enabled';
+    const tiers = (value: string) =>
+      fromProperties({ [key]: value }).options.defaults?.retry?.tiers;
+    expect(tiers('false')).toEqual([]);
+    expect(tiers('')).toBeUndefined();
+    expect(tiers('true')).toEqual([{ delayMs: 1_000, maxAttempts: 3, topicSuffix: '-retry' }]);
+  });
+
+  it('take the native names of Kafka below properties', () => {
+    const native = {
+      'spring.kafka.consumer.properties.session.timeout.ms': '30000',
+      'spring.kafka.consumer.properties.max.poll.interval.ms': 300_000,
+      'spring.kafka.properties.heartbeat.interval.ms': '3000',
+      'spring.kafka.consumer.heartbeat-interval': '3s',
+      'spring.kafka.listener.type': 'batch',
+      'spring.kafka.unheard-of': 'x',
+    };
+    const loaded = fromProperties(native);
+    expect(loaded.options.defaults).toMatchObject({
+      sessionTimeoutMs: 30_000,
+      maxPollIntervalMs: 300_000,
+      heartbeatIntervalMs: '3s',
+      listenerType: 'BATCH',
+    });
+    expect(loaded.unused).toEqual([
+      { source: 'properties', key: 'spring.kafka.unheard-of', reason: 'no option has this name' },
+    ]);
+  });
+});
+
+describe('The text of a .properties file', () => {
+  it('is read as Java reads it', () => {
+    const text = [
+      '# comment',
+      '! comment',
+      '',
+      'a=1',
+      '  b : 2 ',
+      'c 3',
+      'd=one,\\',
+      '    two',
+      'e\\=f=x\\u0041\\n',
+      'empty=',
+      'path=C:\\\\kafka',
+      'url=http://x:1/?a=b',
+    ].join('\r\n');
+    expect(parseProperties(text)).toEqual({
+      a: '1',
+      b: '2',
+      c: '3',
+      d: 'one,two',
+      'e=f': 'xA',
+      empty: '',
+      path: 'C:\\kafka',
+      url: 'http://x:1/?a=b',
+    });
+  });
+});

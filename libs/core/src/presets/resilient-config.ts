@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
+import { isPlainObject, type PlainObject } from '../config/plain-object.js';
+import { show } from '../config/show.js';
+import { below, Violations } from '../config/violations.js';
+
+const SOURCE = 'KafkaConsumer';
+const MOST_HOPS = 100;
+
+const KNOWN = [
+  'TopicName',
+  'ConsumerNumber',
+  'GroupId',
+  'BootstrapServers',
+  'Error',
+  'RetryPolicy',
+];
+
+/**
+ * The section KafkaConsumer of a settings file, from its path or already parsed: one binding with
+ * preset `resilient`, and one retry topic per attempt, each after the same delay. The binding is
+ * named after its topic unless `binding` says otherwise.
+ */
+export function loadResilientConfig(
+  given: string | PlainObject,
+  { binding }: { readonly binding?: string } = {},
+): LoadedOptions {
+  const violations = new Violations();
+  const section = sectionOf(given, violations);
+  const tiers = tiersOf(objectAt(section, 'RetryPolicy', violations), violations);
+  const error = objectAt(section, 'Error', violations);
+  violations.throwIfAny();
+  const { TopicName, GroupId, ConsumerNumber, BootstrapServers } = section;
+  const properties = defined({
+    preset: 'resilient',
+    topic: TopicName,
+    groupId: GroupId,
+    concurrency: ConsumerNumber,
+    retry: { tiers },
+    dlt: error['TopicName'] === undefined ? undefined : { topic: error['TopicName'] },
+  });
+  const name = binding ?? (typeof TopicName === 'string' ? TopicName : SOURCE);
+  const options = defined({ brokers: BootstrapServers, bindings: { [name]: properties } });
+  return {
+    source: SOURCE,
+    options,
+    unused: unusedIn(section),
+  };
+}
+
+const defined = (given: PlainObject): PlainObject =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+
+function sectionOf(given: string | PlainObject, violations: Violations): PlainObject {
+  const root = typeof given === 'string' ? readJson(given, violations) : given;
+  const section = isPlainObject(root) ? (root[SOURCE] ?? root) : root;
+  if (isPlainObject(section)) return section;
+  if (violations.all.length === 0) {
+    const message = `must be an object with the keys ${KNOWN.join(', ')}; got ${show(section)}.`;
+    violations.add('OBJECT', SOURCE, undefined, message);
+  }
+  return {};
+}
+
+function readJson(path: string, violations: Violations): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  } catch (error) {
+    // Of the message only what names the trouble: that of JSON.parse repeats a part of the file.
+    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
+    const message = `the file ${show(path)} ${why}. Give the path of a JSON file with a section ${SOURCE}.`;
+    violations.add('FILE', SOURCE, path, message);
+    return undefined;
+  }
+}
+
+function objectAt(section: PlainObject, key: string, violations: Violations): PlainObject {
+  const value = section[key] ?? {};
+  if (isPlainObject(value)) return value;
+  violations.add('OBJECT', below(SOURCE, key), undefined, `must be an object; got ${show(value)}.`);
+  return {};
+}
+
+/** `RetryAttempts` is the number of retry topics. Without a policy there are none. */
+function tiersOf(policy: PlainObject, violations: Violations): readonly PlainObject[] {
+  const { RetryAttempts: attempts = 0, Delay: delayMs } = policy;
+  const path = below(SOURCE, 'RetryPolicy');
+  if (
+    typeof attempts !== 'number' ||
+    !Number.isInteger(attempts) ||
+    attempts < 0 ||
+    attempts > MOST_HOPS
+  ) {
+    const message = `must be a whole number from 0 to ${MOST_HOPS}: each attempt is a retry topic; got ${show(attempts)}.`;
+    violations.add('NUMBER', below(path, 'RetryAttempts'), attempts, message);
+    return [];
+  }
+  if (attempts > 0 && delayMs === undefined) {
+    const message = `is missing: ${attempts} retry topics need a delay. Add Delay: 5000 (milliseconds).`;
+    violations.add('REQUIRED', below(path, 'Delay'), undefined, message);
+  }
+  return Array.from({ length: attempts }, () => ({
+    delayMs,
+    maxAttempts: 1,
+    topicSuffix: 'retry.{n}',
+  }));
+}
+
+function unusedIn(section: PlainObject): readonly UnusedKey[] {
+  return [
+    ...keysOtherThan(section, KNOWN, ''),
+    ...keysOtherThan(section['Error'], ['TopicName'], 'Error.'),
+    ...keysOtherThan(section['RetryPolicy'], ['Delay', 'RetryAttempts'], 'RetryPolicy.'),
+  ];
+}
+
+function keysOtherThan(given: unknown, known: readonly string[], prefix: string): UnusedKey[] {
+  if (!isPlainObject(given)) return [];
+  return Object.keys(given)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({
+      source: SOURCE,
+      key: `${SOURCE}.${prefix}${key}`,
+      reason:
+        key === 'SchemaRegistryUrl'
+          ? 'values are read as JSON; a schema registry has no place among these options yet'
+          : 'no option has this name',
+    }));
+}

@@ -1,0 +1,38 @@
+import type { PropertyShape } from '../config/property-decorators.js';
+
+/**
+ * A text from the environment or a properties file as the key wants it. What does not fit stays a
+ * text, so that the validator can say which value of which key is wrong.
+ */
+export function fromText(shape: PropertyShape, text: string): unknown {
+  const value = text.trim();
+  switch (shape.kind) {
+    case 'number':
+    case 'duration':
+      return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+    case 'flag':
+    case 'reference':
+      return asFlag(value);
+    case 'choice':
+      return shape.choices?.find((choice) => String(choice) === value) ?? value;
+    case 'choices':
+    case 'matchers':
+      return listed(value);
+    case 'text':
+    case 'texts':
+    case 'matcher':
+    case 'nested':
+    case 'nested-list':
+    case 'map':
+      return value;
+  }
+}
+
+const asFlag = (value: string): unknown =>
+  value === 'true' ? true : value === 'false' ? false : value;
+
+export const listed = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');

@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { EventBusConnector } from '../container/event-bus-connector.js';
+import type { EventBusHealth } from '../container/event-bus-health.js';
+
+type Details = Record<string, unknown>;
+
+/** What `/health` shows of the bus, binding by binding. */
+@Injectable()
+export class EventBusHealthIndicator {
+  constructor(
+    @Inject(HealthIndicatorService) private readonly indicators: HealthIndicatorService,
+    @Inject(EventBusConnector) private readonly connector: EventBusConnector,
+  ) {}
+
+  /**
+   * Down while a binding that should read does not: it is starting, its broker or its topic is
+   * gone, a handler hangs, or the bus is draining. Paused and backing off are degraded: the
+   * application serves, but somebody should know.
+   */
+  isHealthy<Key extends string>(key: Key): HealthIndicatorResult<Key> {
+    const health = this.connector.health();
+    const indicator = this.indicators.check(key);
+    switch (health.status) {
+      case 'UP':
+      case 'DISABLED':
+        return indicator.up(details(health));
+      case 'DEGRADED':
+        return degraded(indicator, details(health));
+      case 'DOWN':
+        return indicator.down(details(health));
+    }
+  }
+}
+
+type Indicator<Key extends string> = ReturnType<typeof HealthIndicatorService.prototype.check<Key>>;
+
+/** Terminus 11 knows only up and down, and would drop anything else from the answer. */
+function degraded<Key extends string>(
+  indicator: Pick<Indicator<Key>, 'up'> & Partial<Pick<Indicator<Key>, 'degraded'>>,
+  data: Details,
+): HealthIndicatorResult<Key> {
+  return indicator.degraded ? indicator.degraded(data) : indicator.up(data);
+}
+
+function details({ status, isShuttingDown, bindings }: EventBusHealth): Details {
+  return {
+    state: status,
+    ...(isShuttingDown ? { shuttingDown: true } : {}),
+    bindings: Object.fromEntries(
+      bindings.map(({ binding, cluster, state, status: own, reasons }) => [
+        cluster === 'default' ? binding : `${cluster}:${binding}`,
+        { state, status: own, ...(reasons.length > 0 ? { reasons } : {}) },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,291 @@
+import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
+import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
+import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
+import type { Delivery } from '../../../libs/core/src/model/delivery.js';
+import { type Outcome, succeeded } from '../../../libs/core/src/model/outcome.js';
+import { describeWithCluster, describeWithKafka } from '../support/index.js';
+
+const SESSION_MS = 1_500;
+
+const upTo = (count: number, from = 0): number[] =>
+  Array.from({ length: count }, (_, index) => from + index);
+
+interface Running {
+  readonly intake: IntakeSession;
+  /** The offsets that reached the handler, by partition. */
+  readonly offsets: number[][];
+  readonly log: string[];
+}
+
+/** A topic, a group, and the intakes of a test, on a real broker. */
+class Stage {
+  readonly topic = unique('intake');
+  readonly groupId = unique('group');
+  readonly #driver: BrokerDriver;
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  constructor(brokers: readonly string[]) {
+    this.#driver = kafkajs({ brokers });
+  }
+
+  createTopic(partitions: number): Promise<unknown> {
+    return this.#driver.admin().createTopics([{ name: this.topic, partitions }]);
+  }
+
+  async write(count: number, partition = 0): Promise<void> {
+    const producer = this.#driver.producer();
+    await producer.send(
+      upTo(count).map((index) => ({ topic: this.topic, partition, value: `{"number":${index}}` })),
+    );
+    await producer.close();
+  }
+
+  async start(
+    brokers: readonly string[],
+    handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
+    settings: Partial<IntakeSettings> = {},
+  ): Promise<Running> {
+    const running = this.make(brokers, handle, settings);
+    await running.intake.start();
+    return running;
+  }
+
+  make(
+    brokers: readonly string[],
+    handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
+    settings: Partial<IntakeSettings> = {},
+  ): Running {
+    const driver = kafkajs({ brokers, requestTimeoutMs: 3_000, connectionTimeoutMs: 1_000 });
+    const offsets: number[][] = [];
+    const log: string[] = [];
+    const intake = createIntakeSession({
+      containerId: 'eventbus-orders',
+      sessionIndex: 0,
+      driver,
+      consumer: {
+        groupId: this.groupId,
+        topics: [this.topic],
+        sessionTimeoutMs: SESSION_MS,
+        heartbeatIntervalMs: 300,
+        rebalanceTimeoutMs: 10_000,
+        // A seek in a partition that the driver's long poll asks for takes effect when that poll ends.
+        fetch: { maxWaitMs: 250 },
+      },
+      settings: {
+        ackMode: 'MANUAL_IMMEDIATE',
+        maxPollRecords: 50,
+        maxPollIntervalMs: 60_000,
+        idleBetweenPollsMs: 0,
+        rebalanceDrainTimeoutMs: 5_000,
+        failureBackoff: { initialMs: 50, maxMs: 500 },
+        ...settings,
+      },
+      processor: {
+        process: (delivery) => {
+          const { partition, offset } = delivery.record;
+          (offsets[partition] ??= []).push(offset);
+          return handle(delivery);
+        },
+      },
+      runtime: realRuntime,
+      logger: loggerInto(log),
+    });
+    this.#ends.push(async () => {
+      await intake.close();
+      await driver.close();
+    });
+    return { intake, offsets, log };
+  }
+
+  async committed(partition = 0): Promise<number | undefined> {
+    const offsets = await this.#driver.admin().groupOffsets(this.groupId);
+    return offsets.find((each) => each.partition === partition)?.offset;
+  }
+
+  hasCommitted(offset: number, partition = 0): Promise<unknown> {
+    return eventually(async () => (await this.committed(partition)) === offset, {
+      description: `offset ${offset} of partition ${partition} to be committed`,
+      timeoutMs: 30_000,
+      intervalMs: 50,
+    });
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#ends.map((end) => end()));
+    await this.#driver.close();
+  }
+}
+
+function loggerInto(log: string[]): DriverLogger {
+  const write = (message: string): void => void log.push(message);
+  return { debug: write, info: write, warn: write, error: write };
+}
+
+const assignments = ({ log }: Running): number =>
+  log.filter((message) => message === 'Partitions assigned').length;
+
+describeWithKafka('the intake on a real broker', ({ brokers }) => {
+  let stage: Stage;
+
+  beforeEach(() => {
+    stage = new Stage(brokers);
+  });
+
+  afterEach(() => stage.end());
+
+  it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
+    'hands over what was written, once and in order, and commits it (%s)',
+    async (ackMode) => {
+      await stage.createTopic(3);
+      for (const partition of upTo(3)) await stage.write(20_000, partition);
+      const startedAt = realRuntime.monotonic();
+      const { intake, offsets } = await stage.start(brokers, () => succeeded, { ackMode });
+      await eventually(() => intake.counts.succeeded === 60_000, { timeoutMs: 30_000 });
+      const seconds = (realRuntime.monotonic() - startedAt) / 1_000;
+      process.stderr.write(`intake ${ackMode}: 60000 records in ${seconds.toFixed(2)} s\n`);
+      for (const partition of upTo(3)) {
+        await stage.hasCommitted(20_000, partition);
+        expect(offsets[partition]).toEqual(upTo(20_000));
+      }
+      expect(intake.counts).toMatchObject({ received: 60_000, inFlight: 0 });
+    },
+  );
+
+  it('pauses for longer than the session: nothing prefetched is handed out, nobody rebalances, and it goes on where it was', async () => {
+    await stage.createTopic(1);
+    await stage.write(1_000);
+    const gate = new Deferred<Outcome>();
+    const running = await stage.start(brokers, ({ record }) =>
+      record.offset === 10 ? gate.promise : succeeded,
+    );
+    await eventually(() => running.offsets[0]?.length === 11);
+    await running.intake.pause('operator');
+    expect(await stage.committed()).toBe(10);
+    gate.resolve(succeeded);
+    await stage.hasCommitted(11);
+    await sleep(realRuntime, SESSION_MS * 2.5);
+    expect(running.offsets[0]).toEqual(upTo(11));
+    expect(running.intake.status).toMatchObject({ state: 'joined', pauses: ['operator'] });
+    expect(running.intake.resume('operator')).toEqual([]);
+    await stage.hasCommitted(1_000);
+    expect(running.offsets[0]).toEqual(upTo(1_000));
+    expect(assignments(running)).toBe(1);
+  });
+
+  it('commits what runs before its partitions go to a new member: each record comes once', async () => {
+    await stage.createTopic(2);
+    for (const partition of [0, 1]) await stage.write(200, partition);
+    const slowly = async (): Promise<Outcome> => {
+      await sleep(realRuntime, 10);
+      return succeeded;
+    };
+    const first = await stage.start(brokers, slowly);
+    await eventually(() => (first.offsets[0]?.length ?? 0) > 20);
+    const second = await stage.start(brokers, slowly);
+    for (const partition of [0, 1]) await stage.hasCommitted(200, partition);
+    expect(second.offsets.flat().length).toBeGreaterThan(0);
+    for (const partition of [0, 1]) {
+      const all = [...(first.offsets[partition] ?? []), ...(second.offsets[partition] ?? [])];
+      expect(all.toSorted((one, other) => one - other)).toEqual(upTo(200));
+    }
+  });
+
+  it('goes on with the record that failed, and drains what runs before it leaves', async () => {
+    await stage.createTopic(1);
+    await stage.write(30);
+    let failures = 0;
+    const first = await stage.start(brokers, async ({ record, redeliveries }) => {
+      await sleep(realRuntime, 20);
+      if (record.offset !== 5 || redeliveries === 3) return succeeded;
+      failures++;
+      return { kind: 'failed', error: new Error('not yet') };
+    });
+    await eventually(() => (first.offsets[0]?.length ?? 0) > 15);
+    const report = await first.intake.drain(5_000);
+    expect(report).toEqual({ complete: true, abandoned: [] });
+    const done = (first.offsets[0] as number[]).at(-1) as number;
+    expect(await stage.committed()).toBe(done + 1);
+    await first.intake.close();
+    const second = await stage.start(brokers, () => succeeded);
+    await stage.hasCommitted(30);
+    expect(failures).toBe(3);
+    expect(second.offsets[0]).toEqual(upTo(29 - done, done + 1));
+  });
+});
+
+describeWithCluster('the intake and a broker that goes away', { proxied: true }, (cluster) => {
+  let stage: Stage;
+  const brokers = () => cluster().proxiedBrokers;
+  const proxy = (): TcpProxy => cluster().proxies[0] as TcpProxy;
+
+  beforeEach(async () => {
+    stage = new Stage(cluster().brokers);
+    await stage.createTopic(1);
+    await stage.write(100);
+  });
+
+  afterEach(async () => {
+    await proxy().accept();
+    proxy().forward();
+    await stage.end();
+  });
+
+  it('is asked until it is back: the start waits, every record is handled, what was done stays done', async () => {
+    await proxy().refuse();
+    const running = stage.make(brokers(), () => succeeded);
+    const started = running.intake.start();
+    await eventually(() => running.intake.status.state === 'retrying');
+    await proxy().accept();
+    await started;
+    await stage.hasCommitted(100);
+    await proxy().refuse();
+    proxy().cut();
+    await stage.write(100);
+    await eventually(() => running.intake.status.state === 'retrying', { timeoutMs: 20_000 });
+    await proxy().accept();
+    await stage.hasCommitted(200);
+    expect(running.offsets[0]).toEqual(upTo(200));
+    await eventually(() => running.intake.status.state === 'joined', { timeoutMs: 20_000 });
+  });
+
+  it('is silent for longer than the session: the running record is lost and delivered again, nothing else twice', async () => {
+    const gate = new Deferred<Outcome>();
+    const aborted: number[] = [];
+    const running = await stage.start(brokers(), ({ record, signal }) => {
+      if (record.offset !== 50 || aborted.length > 0) return succeeded;
+      signal.addEventListener('abort', () => aborted.push(record.offset));
+      return gate.promise;
+    });
+    await eventually(() => running.offsets[0]?.length === 51);
+    await stage.hasCommitted(50);
+    proxy().swallow('toServer');
+    proxy().swallow('toClient');
+    await eventually(() => aborted.length === 1, { timeoutMs: 20_000 });
+    gate.resolve(succeeded);
+    await sleep(realRuntime, 100);
+    expect(await stage.committed()).toBe(50);
+    proxy().forward();
+    proxy().cut();
+    await stage.hasCommitted(100);
+    expect(running.offsets[0]).toEqual([...upTo(51), ...upTo(50, 50)]);
+    expect(running.intake.counts).toMatchObject({ succeeded: 101, inFlight: 0 });
+  });
+
+  it('and never comes back: pause, drain and close end all the same', async () => {
+    const running = await stage.start(brokers(), ({ record }) =>
+      record.offset === 99 ? new Promise<Outcome>(() => undefined) : succeeded,
+    );
+    await eventually(() => running.offsets[0]?.length === 100);
+    proxy().swallow('toServer');
+    proxy().swallow('toClient');
+    const startedAt = realRuntime.monotonic();
+    await running.intake.pause('operator');
+    const report = await running.intake.drain(500);
+    await running.intake.close();
+    expect(realRuntime.monotonic() - startedAt).toBeLessThan(20_000);
+    expect(report).toMatchObject({ complete: false, abandoned: [{ partition: 0, offset: 99 }] });
+  });
+});
