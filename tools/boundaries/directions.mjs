@@ -32,6 +32,43 @@ export const rooms = {
     contract: { rooms: ['runtime', 'port'], onlyPackages: ['node:assert', 'node:assert/strict'] },
     root: { rooms: ['runtime', 'port', 'records'] },
   },
+  core: {
+    model: { rooms: [], onlyPackages: [] },
+    errors: { rooms: ['model'], onlyPackages: [] },
+    config: { rooms: ['model', 'errors'] },
+    presets: { rooms: ['model', 'errors', 'config'] },
+    discovery: { rooms: ['model', 'errors', 'config'] },
+    pipeline: { rooms: ['model', 'errors', 'config', 'discovery'] },
+    // What moves records knows nothing of Nest.
+    intake: { rooms: ['model', 'errors'], onlyPackages: [] },
+    container: { rooms: ['model', 'errors', 'config', 'intake'], onlyPackages: [] },
+    publisher: { rooms: ['model', 'errors'], onlyPackages: [] },
+    module: {
+      rooms: [
+        'model',
+        'errors',
+        'config',
+        'discovery',
+        'pipeline',
+        'intake',
+        'container',
+        'publisher',
+      ],
+    },
+    terminus: { rooms: ['model', 'container'] },
+    root: {
+      rooms: [
+        'model',
+        'errors',
+        'config',
+        'discovery',
+        'pipeline',
+        'container',
+        'publisher',
+        'module',
+      ],
+    },
+  },
 };
 
 /**

@@ -11,7 +11,7 @@ export { CircuitBreakerProperties } from './config/circuit-breaker-properties.js
 export { ConfigurationValidator } from './config/configuration-validator.js';
 export { EVENTBUS_DEFAULTS } from './config/defaults.js';
 export { DltProperties, DltReplayProperties } from './config/dlt-properties.js';
-export type { Duration } from './config/duration.js';
+export { isDuration, parseDuration, type Duration } from './config/duration.js';
 export type { ErrorMatcher } from './config/error-matcher.js';
 export {
   BindingDefaults,
@@ -20,6 +20,8 @@ export {
   ShutdownProperties,
   StartupProperties,
 } from './config/event-bus-properties.js';
+export type { LoadedOptions, UnusedKey } from './config/loaded-options.js';
+export type { PresetName } from './config/preset-name.js';
 export type { ResolvedBinding, ResolvedTier } from './config/resolved-binding.js';
 export { RetryBudgetCalculator } from './config/retry-budget-calculator.js';
 export {
@@ -35,7 +37,8 @@ export { DltAlert, DltHandler } from './discovery/dlt-decorators.js';
 export { HandlesEvents } from './discovery/handles-events.js';
 export type { BindingName, EventBusBindings, PayloadOf } from './discovery/event-bus-bindings.js';
 export type { EventHandlerOptions } from './discovery/handler-options.js';
-export { Ctx, Header, Headers, Key, Payload } from './discovery/parameters.js';
+export { Ctx, FullRecord, Header, Headers, Key, Payload } from './discovery/parameters.js';
+export type { EventBusRequest } from './discovery/host-request.js';
 export type { PayloadType, StandardSchema } from './discovery/payload-type.js';
 export { EXCEPTION_CLASSIFIER } from './discovery/tokens.js';
 

@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import { durationComplaint, parseDuration } from './duration.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '../model/nearest-name.js';
 import { isPlainObject } from './plain-object.js';
 import { show } from './show.js';
 

@@ -1,7 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { parseDuration } from './duration.js';
-import { suggestion } from './nearest-name.js';
+import { suggestion } from '../model/nearest-name.js';
 import { OpaqueValues } from './opaque-values.js';
 import { isForbiddenKey, isPlainObject, type PlainObject } from './plain-object.js';
 import {

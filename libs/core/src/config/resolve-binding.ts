@@ -2,7 +2,7 @@ import type { ConfigurationViolation } from '../errors/configuration-validation-
 import { ConfigurationValidator } from './configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from './defaults.js';
 import { mergeLayers, type Layer, type Merged } from './merge-layers.js';
-import { suggestion } from './nearest-name.js';
+import { suggestion } from '../model/nearest-name.js';
 import { deepFreeze, isForbiddenKey } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';

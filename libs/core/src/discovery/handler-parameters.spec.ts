@@ -19,7 +19,7 @@ import {
   recordOf,
 } from './discovery.spec-support.js';
 import { EventHandler } from './event-handler.js';
-import { Ctx, Header, Headers, Key, Payload, Record } from './parameters.js';
+import { Ctx, FullRecord, Header, Headers, Key, Payload } from './parameters.js';
 
 let handled: unknown[];
 
@@ -57,7 +57,7 @@ describe('parameters of a handler', () => {
         @Header('trace') trace: string,
         @Headers() headers: EventHeaders,
         @Ctx() context: EventContext,
-        @Record() record: EventRecord,
+        @FullRecord() record: EventRecord,
       ): void {
         handled = [order, id, nothing, key, trace, headers.names(), context, record];
       }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { normaliseEventType } from './event-type.js';
 import { handlersOf, matchHandlers } from './match-handlers.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '../model/nearest-name.js';
 
 const orders = { name: 'orders', cluster: 'default' };
 const ordersEast = { name: 'orders', cluster: 'east' };

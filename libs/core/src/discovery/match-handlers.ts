@@ -1,5 +1,5 @@
 import type { HandlerDefinition } from './handler-definition.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '../model/nearest-name.js';
 
 /** A binding that is configured. */
 export interface KnownBinding {

@@ -46,8 +46,8 @@ export function Ctx(): ParameterDecorator {
   return parameter('context', undefined, []);
 }
 
-/** The EventRecord. */
-export function Record(): ParameterDecorator {
+/** The EventRecord. Not called Record: that would hide a type of TypeScript. */
+export function FullRecord(): ParameterDecorator {
   return parameter('record', undefined, []);
 }
 
