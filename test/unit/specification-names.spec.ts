@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(__dirname, '../..');
+const sources = join(root, 'libs/core/src');
+const architecture = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+
+const rows = [
+  ...architecture.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm),
+];
+
+/** Where the names of the specification live: ARCHITECTURE.md promises it. */
+describe('the map of the names of the specification', () => {
+  it('has them all', () => {
+    expect(rows.length).toBeGreaterThan(50);
+  });
+
+  it.each(rows.filter(([, , file]) => file).map(([, name, file, alias]) => [name, file, alias]))(
+    '%s is in %s',
+    (name, file, alias) => {
+      const path = join(sources, file ?? '');
+      expect(existsSync(path)).toBe(true);
+      const declaration = new RegExp(`(class|interface|type|const|function) ${alias ?? name}\\b`);
+      expect(readFileSync(path, 'utf8')).toMatch(declaration);
+    },
+  );
+
+  it.each(rows.filter(([, , , , missing]) => missing).map(([, name]) => [name]))(
+    '%s is not exported, since it does not exist yet',
+    (name) => {
+      expect(readFileSync(join(sources, 'index.ts'), 'utf8')).not.toMatch(
+        new RegExp(`\\b${name}\\b`),
+      );
+    },
+  );
+});
