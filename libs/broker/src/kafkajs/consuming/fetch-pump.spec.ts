@@ -154,6 +154,16 @@ describe('an answer', () => {
     await test.runtime.advance(60);
     expect(test.fetches).toHaveLength(3);
   });
+
+  it('that the answer leaves out is not asked for again in a hot loop', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.underWay('fetch-long').answer();
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(1);
+    await test.runtime.advance(60);
+    expect(test.fetches).toHaveLength(2);
+  });
 });
 
 describe('the reaction to each error code of a fetch', () => {
@@ -273,7 +283,9 @@ describe('memory', () => {
     await test.own(0, 1);
     test.ownership.pause([{ topic: 'orders', partition: 0 }]);
     const large = 'x'.repeat(230 * 1024);
-    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, large) });
+    test
+      .underWay('fetch-long')
+      .answer({ partition: 0, records: batchAt(0, large) }, { partition: 1 });
     await test.runtime.settle();
     expect(test.underWay('fetch-long').offsets).toEqual({ 1: 0 });
     test.ownership.resume([{ topic: 'orders', partition: 0 }]);

@@ -1,17 +1,19 @@
 import type { FetchOptions, Isolation } from '../../port/consumer.js';
-import { TopicRecreatedError, UnknownTopicError, type BrokerError } from '../../port/errors.js';
-import { Backoff, type Timer } from '../../runtime/index.js';
+import { TopicRecreatedError, type BrokerError } from '../../port/errors.js';
+import type { Timer } from '../../runtime/index.js';
 import { HeaderNames, RecordBatchReader, RecordChunks, endOfBatches } from '../../records/index.js';
 import {
   CONTROL_LANE,
   errorOfCode,
   fetchRequest,
-  reactionTo,
   type Cluster,
   type FetchAnswer,
   type FetchedPartition,
 } from '../wire/index.js';
+import { AnswerHold } from './answer-hold.js';
+import { FetchReactions, type FetchReactionsHost } from './fetch-reactions.js';
 import { forMany } from './for-many.js';
+import { LeaderSearch } from './leader-search.js';
 import type { BudgetShare } from './prefetch-budget.js';
 import type { OwnedPartition } from './owned-partition.js';
 
@@ -22,14 +24,11 @@ export type FetchCluster = Pick<
 >;
 
 /** What the pump tells its session. */
-export interface FetchPumpHost {
+export interface FetchPumpHost extends FetchReactionsHost {
   readonly partitions: Iterable<OwnedPartition>;
   /** Some partition has records to hand out. */
   onRecords(): void;
-  onOutOfRange(partition: OwnedPartition): void;
   onStopped(partition: OwnedPartition, error: TopicRecreatedError): void;
-  /** The partition cannot be read at the moment; it is asked for again. */
-  onTrouble(partition: OwnedPartition, error: Error): void;
   /** It can be read; any trouble is over. */
   onProgress(partition: OwnedPartition): void;
   /** A mistake of our own: the session cannot go on. */
@@ -61,8 +60,6 @@ const REQUESTS_PER_BROKER = 4;
 const PATIENCE_MS = 5;
 /** How soon a partition without a place in a long poll is asked about again. */
 const QUICK_AGAIN_MS = 100;
-const BACKOFF = { initialMs: 50, maxMs: 2_000 };
-const REFUSED_REST_MS = 2_000;
 
 /**
  * Keeps one long poll per broker open for the partitions that are wanted now. A partition that
@@ -75,15 +72,26 @@ export class FetchPump {
   readonly #chunks = new RecordChunks();
   readonly #headerNames = new HeaderNames();
   readonly #abort = new AbortController();
-  readonly #backoffs = new Map<number, Backoff>();
+  readonly #leaders: LeaderSearch;
+  readonly #reactions: FetchReactions;
   #turn = 0;
   #timer: { readonly timer: Timer; readonly at: number } | undefined;
   #scheduled = false;
-  #findingLeaders = false;
 
   constructor(options: FetchPumpOptions) {
     this.#options = options;
-    forMany(this.#abort.signal);
+    const { cluster, host } = options;
+    this.#leaders = new LeaderSearch({
+      cluster,
+      ended: forMany(this.#abort.signal),
+      onTrouble: (partition, error) => host.onTrouble(partition, error),
+      onDone: () => this.wake(),
+    });
+    this.#reactions = new FetchReactions(
+      cluster.runtime,
+      host,
+      (partitions) => void this.#leaders.find(partitions),
+    );
   }
 
   /** Looks again at what is wanted, once for all calls of this turn. */
@@ -126,7 +134,7 @@ export class FetchPump {
       else if (!wanted.get(leader)?.push(partition)) wanted.set(leader, [partition]);
     }
     if (rest < Infinity) this.#wakeIn(rest);
-    if (leaderless.length > 0) void this.#findLeaders(leaderless);
+    if (leaderless.length > 0) void this.#leaders.find(leaderless);
     for (const [node, partitions] of wanted) this.#ask(node, partitions, now);
   }
 
@@ -199,20 +207,21 @@ export class FetchPump {
       share.giveBack(bytes);
     }
     if (answer.code !== 0) throw errorOfCode(answer.code, `Fetching from broker ${node}`);
-    this.#backoffs.get(node)?.reset();
+    this.#reactions.answered(node);
     this.#apply(questions, answer);
   }
 
   #apply(questions: readonly Question[], answer: FetchAnswer): void {
     const hold = new AnswerHold(answer, this.#options.share, () => this.wake());
-    for (const fetched of answer.partitions) {
-      const question = questions.find(
-        ({ partition }) =>
-          partition.partition === fetched.partition && partition.topic === fetched.topic,
+    for (const question of questions) {
+      const { topic, partition } = question.partition;
+      const fetched = answer.partitions.find(
+        (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
-      if (!question || question.partition.journey !== question.journey) continue;
-      if (fetched.code === 0) this.#accept(question, fetched, hold);
-      else this.#react(question.partition, fetched);
+      if (question.partition.journey !== question.journey) continue;
+      if (!fetched) this.#reactions.fruitless(question.partition);
+      else if (fetched.code === 0) this.#accept(question, fetched, hold);
+      else this.#reactions.refused(question.partition, fetched.code);
     }
     hold.seal();
     if (hold.parts > 0) this.#options.host.onRecords();
@@ -242,71 +251,14 @@ export class FetchPump {
       end,
       release: hold.part(),
     });
-    // Bytes that lead nowhere must not be asked for in a hot loop; reading them will tell the trouble.
-    if (end <= offset) partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
-  }
-
-  #react(partition: OwnedPartition, { code }: FetchedPartition): void {
-    const { host } = this.#options;
-    switch (reactionTo('fetch', code)) {
-      case 'out-of-range':
-        // What was fetched ahead is handed out first: a reset would pass it over.
-        if (partition.hasChunks) {
-          partition.restUntil = this.#restingUntil(BACKOFF.initialMs * 4);
-          return;
-        }
-        // Not asked for again until the session has decided where to go on.
-        partition.restUntil = Infinity;
-        return host.onOutOfRange(partition);
-      case 'refresh-metadata':
-        partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
-        return void this.#findLeaders([partition]);
-      case 'retry':
-        partition.restUntil = this.#restingUntil(BACKOFF.initialMs);
-        return;
-      default: {
-        partition.restUntil = this.#restingUntil(REFUSED_REST_MS);
-        const doing = `Fetching partition ${partition.partition} of "${partition.topic}"`;
-        return host.onTrouble(partition, errorOfCode(code, doing));
-      }
-    }
+    // Reading them will tell the trouble.
+    if (end <= offset) this.#reactions.fruitless(partition);
   }
 
   #failed(node: number, questions: readonly Question[], error: BrokerError): void {
     if (this.#abort.signal.aborted) return;
-    let backoff = this.#backoffs.get(node);
-    if (!backoff)
-      this.#backoffs.set(node, (backoff = new Backoff(this.#options.cluster.runtime, BACKOFF)));
-    const until = this.#restingUntil(backoff.next());
-    for (const { partition } of questions) {
-      partition.restUntil = until;
-      this.#options.host.onTrouble(partition, error);
-    }
-    void this.#findLeaders(questions.map(({ partition }) => partition));
-  }
-
-  /** Asks for metadata, once at a time; what stays without a leader rests a little. */
-  async #findLeaders(partitions: readonly OwnedPartition[]): Promise<void> {
-    const { cluster, host } = this.#options;
-    const until = this.#restingUntil(BACKOFF.initialMs * 4);
-    for (const partition of partitions)
-      if (cluster.metadata.leader(partition.topic, partition.partition) === undefined)
-        partition.restUntil = Math.max(partition.restUntil, until);
-    if (this.#findingLeaders) return this.wake();
-    this.#findingLeaders = true;
-    const topics = [...new Set(partitions.map(({ topic }) => topic))];
-    try {
-      await cluster.metadata.refresh(topics);
-      for (const partition of partitions)
-        if (cluster.metadata.topic(partition.topic)?.code === UNKNOWN_TOPIC)
-          host.onTrouble(partition, new UnknownTopicError(partition.topic));
-    } catch (error) {
-      if (this.#abort.signal.aborted) return;
-      for (const partition of partitions) host.onTrouble(partition, error as Error);
-    } finally {
-      this.#findingLeaders = false;
-      this.wake();
-    }
+    const partitions = questions.map(({ partition }) => partition);
+    this.#reactions.failed(node, partitions, error);
   }
 
   /** Room for an answer; what was fetched ahead for paused partitions has to give way. */
@@ -340,10 +292,6 @@ export class FetchPump {
     return way === 'quick' ? CONTROL_LANE : `fetch-${way}:${this.#options.sessionId}`;
   }
 
-  #restingUntil(delayMs: number): number {
-    return this.#options.cluster.runtime.monotonic() + delayMs;
-  }
-
   #wakeIn(delayMs: number): void {
     const { runtime } = this.#options.cluster;
     const at = runtime.monotonic() + delayMs;
@@ -354,40 +302,6 @@ export class FetchPump {
       this.wake();
     }, delayMs);
     this.#timer = { timer, at };
-  }
-}
-
-const UNKNOWN_TOPIC = 3;
-
-/** An answer's bytes stay in the budget until the last of its parts was handed out or dropped. */
-class AnswerHold {
-  parts = 0;
-  readonly #bytes: number;
-  #open = 1;
-
-  constructor(
-    answer: FetchAnswer,
-    private readonly share: BudgetShare,
-    private readonly onReleased: () => void,
-  ) {
-    this.#bytes = answer.partitions.reduce((sum, { records }) => sum + (records?.length ?? 0), 0);
-    share.take(this.#bytes);
-  }
-
-  part(): () => void {
-    this.parts++;
-    this.#open++;
-    return () => this.#release();
-  }
-
-  /** No further part will be taken. */
-  seal(): void {
-    this.#release();
-  }
-
-  #release(): void {
-    if (--this.#open === 0) this.share.giveBack(this.#bytes);
-    this.onReleased();
   }
 }
 

@@ -254,8 +254,10 @@ describe('committing', () => {
     const first = await scene.commitUnderWay(1);
     const second = scene.commit(at(1, 5));
     await scene.runtime.settle();
+    const setTimer = scene.runtime.setTimer.bind(scene.runtime);
     scene.runtime.setTimer = () => {
-      throw new TypeError('no timers here');
+      scene.runtime.setTimer = setTimer;
+      throw new TypeError('no timer here');
     };
     first.lose(new ConnectionError('gone'));
     const outcomes = await Promise.all([first.done, second]);

@@ -1,0 +1,52 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, within } from '@nest-event-bus/broker/runtime';
+import { describeWithKafka } from '../support/index.js';
+
+/** Far less than the shortest time-out that a forgotten handle would wait for: 5 s, of a connect. */
+const ENDS_WITHIN_MS = 2_500;
+const LOADER = join(__dirname, '../support/run-typescript.mjs');
+const PROGRAM = join(__dirname, 'children/close-in-bad-moment.ts');
+
+describeWithKafka('a process whose driver was closed', (kafka) => {
+  const topic = kafka.unique('closing');
+  const children: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    const driver = kafkajs({ brokers: kafka.brokers });
+    await driver.admin().createTopics([{ name: topic, partitions: 3 }]);
+    await driver.close();
+  });
+
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill();
+  });
+
+  /** Until the child has closed its driver; then the time begins in which it has to end. */
+  async function endOf(order: object): Promise<number | null> {
+    const child = spawn(process.execPath, ['--import', LOADER, PROGRAM, JSON.stringify(order)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const ended = once(child, 'exit');
+    await Promise.race([once(child.stdout, 'data'), ended]);
+    const tooLate = (): Error => new Error(`still alive ${ENDS_WITHIN_MS} ms after the close`);
+    const [code] = (await within(realRuntime, ENDS_WITHIN_MS, ended, tooLate)) as [number | null];
+    return code;
+  }
+
+  it.each([
+    { moment: 'honest', afterMs: 0 },
+    { moment: 'honest', afterMs: 30 },
+    { moment: 'honest', afterMs: 400 },
+    { moment: 'swallowed', afterMs: 0 },
+    { moment: 'swallowed', afterMs: 100 },
+    { moment: 'crowd', afterMs: 0 },
+    { moment: 'crowd', afterMs: 20 },
+  ])('ends by itself: $moment network, closed after $afterMs ms', async ({ moment, afterMs }) => {
+    const order = { brokers: kafka.brokers, topic, moment, afterMs };
+    await expect(endOf(order)).resolves.toBe(0);
+  });
+});
