@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ConsumerOptions } from '../../port/consumer.js';
 import { numbered } from '../numbered.js';
 import { valueOf, type Member } from '../member.js';
 import type { ContractSuite } from '../suite.js';
@@ -34,6 +35,18 @@ export function seekingContract({ promise, needing }: ContractSuite): void {
     await world.staysPending(poll, 'A poll at the end');
     member.session.seek(partition, 3);
     assert.deepEqual((await world.within(poll, 'the old record')).map(valueOf), ['3']);
+  });
+
+  promise('is not held up by the long poll that was out for the old place', async (world) => {
+    const { member, partition } = await readingTen(world, { fetch: { maxWaitMs: 8_000 } });
+    await member.read(10);
+    const poll = member.session.poll(1);
+    await world.staysPending(poll, 'A poll at the end');
+    const soughtAt = world.runtime.monotonic();
+    member.session.seek(partition, 3);
+    await world.within(poll, 'the old record');
+    const took = world.runtime.monotonic() - soughtAt;
+    assert.ok(took < 2_000, `The record came ${Math.round(took)} ms after the seek.`);
   });
 
   promise('waits at the end for the record that is to come', async (world) => {
@@ -98,11 +111,17 @@ export function seekingContract({ promise, needing }: ContractSuite): void {
   });
 }
 
-async function readingTen(world: World): Promise<{
+async function readingTen(
+  world: World,
+  options: Pick<ConsumerOptions, 'fetch'> = {},
+): Promise<{
   member: Member;
   partition: { topic: string; partition: number };
 }> {
   const topic = await world.topic();
   await world.write(topic, numbered(10));
-  return { member: await world.join({ topics: [topic] }), partition: { topic, partition: 0 } };
+  return {
+    member: await world.join({ ...options, topics: [topic] }),
+    partition: { topic, partition: 0 },
+  };
 }

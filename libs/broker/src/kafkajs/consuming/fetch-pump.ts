@@ -159,16 +159,17 @@ export class FetchPump {
     const bytes = this.#requestBytes();
     if (!this.#makeRoom(bytes)) return;
     const { share, cluster } = this.#options;
-    const questions = rotated(wanted, this.#turn++).map((partition) => {
-      partition.asked = true;
-      return { partition, journey: partition.journey, offset: partition.fetchOffset };
-    });
+    const questions = rotated(wanted, this.#turn++).map((partition) => ({
+      partition,
+      journey: partition.ask(),
+      offset: partition.fetchOffset,
+    }));
     share.take(bytes);
     this.#busy.set(`${node}/${way}`, cluster.runtime.monotonic());
     void this.#exchange(node, way, questions, bytes)
       .catch((error: unknown) => this.#failed(node, questions, error as BrokerError))
       .finally(() => {
-        for (const { partition } of questions) partition.asked = false;
+        for (const { partition, journey } of questions) partition.answered(journey);
         this.#busy.delete(`${node}/${way}`);
         this.wake();
       });

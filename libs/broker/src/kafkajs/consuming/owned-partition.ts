@@ -20,8 +20,6 @@ export class OwnedPartition implements TopicPartition {
   deliverable = false;
   paused = false;
   stopped: PartitionError | undefined;
-  /** A request that asks for it is under way. */
-  asked = false;
   /** Not asked for again before this moment of the monotonic clock. */
   restUntil = 0;
   /** Where a fetch without waiting last found nothing. */
@@ -32,6 +30,8 @@ export class OwnedPartition implements TopicPartition {
   leaderEpoch = -1;
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
+  /** The journey of the request under way that asks for it. */
+  #askedOn = -1;
 
   constructor(
     readonly topic: string,
@@ -57,9 +57,21 @@ export class OwnedPartition implements TopicPartition {
     return this.deliverable && !this.paused && this.#chunks.length > 0;
   }
 
+  /** A request takes it along; gives the journey that its answer must be of. */
+  ask(): number {
+    this.#askedOn = this.journey;
+    return this.journey;
+  }
+
+  /** That request has ended, one way or another. */
+  answered(journey: number): void {
+    if (this.#askedOn === journey) this.#askedOn = -1;
+  }
+
+  /** One that was sought meanwhile does not wait for the answer to its old question: that may be a long poll. */
   wantsFetch(now: number): boolean {
     return (
-      !this.asked &&
+      this.#askedOn !== this.journey &&
       !this.paused &&
       this.stopped === undefined &&
       this.#fetchOffset >= 0 &&
