@@ -1,5 +1,5 @@
 // Packs every library, installs the tarballs into throw-away apps and runs test/pack/cases.mjs there.
-import { cp, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { apps } from '../test/pack/cases.mjs';
@@ -8,7 +8,6 @@ import { run } from './run-command.mjs';
 import { missingFromTarball } from './tarball-contents.mjs';
 
 const root = join(import.meta.dirname, '..');
-const sources = join(root, 'test/pack');
 const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock'];
 const counts = { passed: 0, failed: 0 };
 
@@ -18,7 +17,7 @@ try {
   const installed = await Promise.all(apps.map((app) => installApp(app, tarballs)));
   for (const { app, folder, failure } of installed) {
     for (const { promise, node } of app.cases) {
-      await check(`${app.folder}: ${promise}`, async () => {
+      await check(`${app.name}: ${promise}`, async () => {
         if (failure) throw failure;
         await run(process.execPath, node, { cwd: folder });
       });
@@ -56,18 +55,30 @@ async function packLibraries() {
  * @param {string[]} tarballs
  */
 async function installApp(app, tarballs) {
-  const folder = join(workshop, app.folder);
-  await cp(join(sources, 'apps', app.folder), folder, { recursive: true });
-  for (const target of app.receivesSpec) {
-    await mkdir(join(folder, target), { recursive: true });
-    await cp(join(sources, 'shared'), join(folder, target), { recursive: true });
+  const folder = join(workshop, app.name);
+  await cp(join(root, 'test/pack/apps', app.folder), folder, { recursive: true });
+  for (const { from, to } of app.receives) {
+    await cp(join(root, from), join(folder, to), { recursive: true });
   }
+  await pinVersions(join(folder, 'package.json'), app.pins ?? {});
   try {
     await run('npm', [...install, ...tarballs], { cwd: folder });
     return { app, folder };
   } catch (failure) {
     return { app, folder, failure };
   }
+}
+
+/**
+ * @param {string} path of a package.json
+ * @param {Record<string, string>} pins
+ */
+async function pinVersions(path, pins) {
+  const manifest = JSON.parse(await readFile(path, 'utf8'));
+  for (const group of [manifest.dependencies ?? {}, manifest.devDependencies ?? {}]) {
+    for (const name of Object.keys(group)) group[name] = pins[name] ?? group[name];
+  }
+  await writeFile(path, JSON.stringify(manifest, undefined, 2));
 }
 
 /**

@@ -10,32 +10,85 @@ const jest = 'node_modules/jest/bin/jest.js';
  * @property {string} promise
  * @property {string[]} node  the arguments of the node process that shows it
  *
+ * @typedef {object} Share
+ * @property {string} from  a file or a folder of the repository
+ * @property {string} to  its place in the app
+ *
  * @typedef {object} App
+ * @property {string} name
  * @property {string} folder  under test/pack/apps
- * @property {string[]} receivesSpec  the folders that get shared/greeter.spec.ts
+ * @property {Record<string, string>} [pins]  versions of packages, instead of the newest that fit
+ * @property {Share[]} receives  what it has in common with other apps
  * @property {Case[]} cases
  */
+
+const loading = { from: 'test/pack/shared/loading', to: '.' };
+const declarations = { from: 'test/pack/shared/declarations', to: 'declarations' };
+const specs = [
+  { from: 'test/pack/shared/specs', to: 'src' },
+  { from: 'test/unit/shutdown-order.spec.ts', to: 'src/shutdown-order.spec.ts' },
+];
+
+const loads = [
+  { promise: 'import finds every entry point, and a record goes through', node: ['import.mjs'] },
+  { promise: 'require finds every entry point, and a record goes through', node: ['require.cjs'] },
+  { promise: 'import and require give the same classes', node: ['one-class.mjs'] },
+];
+
+/** @param {readonly string[]} resolutions */
+const compiles = (resolutions) =>
+  resolutions.map((resolution) => ({
+    promise: `the declarations compile with ${resolution}, libraries checked`,
+    node: [compiler, '-p', `declarations/tsconfig.${resolution}.json`],
+  }));
+
+const commonJsJest = { promise: "Nest 11's default Jest (CommonJS, ts-jest)", node: [jest] };
+const nativeJest = {
+  promise: 'Nest 12 with Jest on native ES modules',
+  node: ['--experimental-vm-modules', '--no-warnings', jest],
+};
+
+/**
+ * The lower ends of core's peer ranges. 12.0.0 itself cannot be installed: it asks for Nest 11.
+ * @param {{ nest: string, terminus: string, classValidator: string }} versions
+ */
+const lowest = ({ nest, terminus, classValidator }) => ({
+  '@nestjs/common': nest,
+  '@nestjs/core': nest,
+  '@nestjs/testing': nest,
+  '@nestjs/terminus': terminus,
+  'class-validator': classValidator,
+  'class-transformer': '0.5.1',
+  'reflect-metadata': '0.2.0',
+  rxjs: '7.8.0',
+});
 
 /** @type {App[]} */
 export const apps = [
   {
+    name: 'plain',
     folder: 'plain',
-    receivesSpec: [],
+    receives: [loading, declarations],
+    // node16 from CommonJS: with Nest 12, which is ES modules only, its own declarations fail there.
+    cases: [...loads, ...compiles(['node10', 'node16', 'bundler'])],
+  },
+  {
+    name: 'without-terminus',
+    folder: 'without-terminus',
+    receives: [loading],
     cases: [
-      { promise: 'import finds every entry point', node: ['import.mjs'] },
-      { promise: 'require finds every entry point', node: ['require.cjs'] },
-      { promise: 'import and require give the same classes', node: ['one-class.mjs'] },
-      ...['node10', 'node16', 'bundler'].map((resolution) => ({
-        promise: `the declarations compile with ${resolution}, libraries checked`,
-        node: [compiler, '-p', `tsconfig.${resolution}.json`],
-      })),
+      {
+        promise: 'everything but /terminus loads, which says what it needs',
+        node: ['check.mjs'],
+      },
     ],
   },
   {
+    name: 'nest11',
     folder: 'nest11',
-    receivesSpec: ['src'],
+    receives: specs,
     cases: [
-      { promise: "Nest 11's default Jest (CommonJS, ts-jest)", node: [jest] },
+      commonJsJest,
       {
         promise: "Nest 11 compiles with its own TypeScript and the template's settings",
         node: ['node_modules/typescript/lib/tsc.js', '-p', 'tsconfig.json'],
@@ -47,19 +100,33 @@ export const apps = [
     ],
   },
   {
+    name: 'nest12',
     folder: 'nest12',
-    receivesSpec: ['src'],
+    receives: [loading, declarations, ...specs],
     cases: [
+      ...loads,
+      ...compiles(['node10', 'nodenext', 'bundler']),
       { promise: 'Nest 12 with Vitest', node: ['node_modules/vitest/vitest.mjs', 'run'] },
-      {
-        promise: 'Nest 12 with Jest on native ES modules',
-        node: ['--experimental-vm-modules', '--no-warnings', jest],
-      },
+      nativeJest,
       {
         promise: 'Nest 12 compiles with nodenext',
         node: [compiler, '-p', 'tsconfig.json', '--noEmit'],
       },
       { promise: 'Nest 12 compiles with bundler', node: [compiler, '-p', 'tsconfig.bundler.json'] },
     ],
+  },
+  {
+    name: 'nest11-lowest',
+    folder: 'nest11',
+    pins: lowest({ nest: '11.1.0', terminus: '11.0.0', classValidator: '0.14.0' }),
+    receives: specs,
+    cases: [commonJsJest],
+  },
+  {
+    name: 'nest12-lowest',
+    folder: 'nest12',
+    pins: lowest({ nest: '12.0.1', terminus: '12.0.0', classValidator: '0.15.1' }),
+    receives: specs,
+    cases: [nativeJest],
   },
 ];

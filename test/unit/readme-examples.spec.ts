@@ -4,7 +4,12 @@ import { transformSync } from '@swc/core';
 import ts from 'typescript';
 
 const root = join(__dirname, '../..');
-const pages = ['README.md', 'libs/broker/README.md', 'libs/testing/README.md'];
+const pages = [
+  'README.md',
+  'libs/broker/README.md',
+  'libs/core/README.md',
+  'libs/testing/README.md',
+];
 
 interface Example {
   readonly name: string;

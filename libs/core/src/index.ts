@@ -81,6 +81,7 @@ export {
   InvalidContainerStateException,
   type ContainerOperation,
 } from './errors/container-errors.js';
+export { CircuitBreakerOpenException } from './errors/circuit-errors.js';
 export { EventBusException } from './errors/event-bus-exception.js';
 export {
   EventBusDisabledException,
@@ -99,6 +100,13 @@ export { DltPublishException, EventPublishException } from './errors/publish-err
 export { AckMode } from './model/ack-mode.js';
 export { BatchFailureStrategy } from './model/batch-failure-strategy.js';
 export type { BindingRef } from './model/binding-ref.js';
+export type {
+  CircuitBreaker,
+  CircuitChangeCause,
+  CircuitFigures,
+  CircuitState,
+  CircuitTransition,
+} from './model/circuit-breaker.js';
 export { CONTAINER_STATE_CODES, ContainerState } from './model/container-state.js';
 export type { DltReason, DltRecord } from './model/dlt-record.js';
 export { DltStrategy } from './model/dlt-strategy.js';

@@ -1,6 +1,11 @@
 import type { Duration } from './duration.js';
 import { IsDuration, IsFlag, IsPercentage, IsWholeNumber } from './property-decorators.js';
 
+/**
+ * One breaker for all sessions and tiers of a binding. A call is what the retry made of a record.
+ * Bad messages are not counted: nothing that could not be decoded or validated, and nothing that
+ * `retry.nonRetryableExceptions` names, opens a circuit or keeps it closed.
+ */
 export class CircuitBreakerProperties {
   @IsFlag()
   enabled?: boolean;
@@ -12,7 +17,7 @@ export class CircuitBreakerProperties {
   @IsPercentage()
   slowCallRateThreshold?: number;
 
-  /** A call that took longer is slow, even when it succeeded. */
+  /** A call that took longer is slow, even when it succeeded. Its retries and their waits count in. */
   @IsDuration({ min: 1 })
   slowCallDurationMs?: Duration;
 
@@ -26,6 +31,7 @@ export class CircuitBreakerProperties {
   @IsWholeNumber()
   minimumNumberOfCalls?: number;
 
+  /** Trial calls while it is half open; by them it is decided. */
   @IsWholeNumber()
   permittedNumberOfCallsInHalfOpenState?: number;
 

@@ -58,7 +58,8 @@ export class ConfigurationValidator {
     const violations = new Violations(binding.name);
     const mine = readsOf(binding);
     for (const other of others) {
-      if (other.cluster !== binding.cluster) continue;
+      // One that has the name already is refused for that, and by the registry.
+      if (other.cluster !== binding.cluster || other.name === binding.name) continue;
       const shared = mine.find(({ topic, groupId }) =>
         readsOf(other).some((read) => read.topic === topic && read.groupId === groupId),
       );

@@ -67,7 +67,7 @@ export class ShutdownProperties {
 }
 
 export class StartupProperties {
-  /** Sessions that may join at the same time. Default 16. */
+  /** Sessions that may begin to join at the same time. Default 16. */
   @IsWholeNumber({ max: 10_000 })
   concurrency?: number;
 }

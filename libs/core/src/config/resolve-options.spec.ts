@@ -254,7 +254,8 @@ describe('The options of the application', () => {
 });
 
 describe('A feature', () => {
-  const feature = { source: 'forFeature in OrdersModule', bindings: { orders: binding } };
+  const source = 'forFeature in OrdersModule';
+  const feature = { source, options: { bindings: { orders: binding } } };
 
   it('adds its bindings', () => {
     const { bindings } = resolveOptions({ brokers: 'a:1' }, { features: [feature] });
@@ -265,6 +266,19 @@ describe('A feature', () => {
     expect(complaints(orders(), { features: [feature] })).toContain(
       'DUPLICATE_BINDING bindings.orders: is described twice, by the options and by forFeature in OrdersModule. Describe it once, or rename one of the two.',
     );
+  });
+
+  it.each([
+    [undefined, 'OBJECT'],
+    ['orders', 'OBJECT'],
+    [{}, 'FEATURE_WITHOUT_BINDINGS'],
+    [{ bindings: [] }, 'OBJECT'],
+    [{ bindings: {}, binding: {} }, 'UNKNOWN_KEY'],
+  ])('is checked like the options: %j is %s', (options, rule) => {
+    const features = [{ source, options: options as never }];
+    expect(complaints(orders(), { features })).toEqual([
+      expect.stringMatching(`^${rule} forFeature in OrdersModule`),
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { ConfigurationValidator } from './configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from './defaults.js';
 import { EventBusProperties } from './event-bus-properties.js';
+import { readFeature, type FeatureProperties } from './feature-properties.js';
 import { rejectDisagreement } from './handler-agreement.js';
 import { keysWithoutEffect } from './key-register.js';
 import { isLoadedOptions, type LoadedOptions } from './loaded-options.js';
@@ -21,10 +22,7 @@ export interface OptionLayers {
   /** Below the options' own `loaders`; the first one wins. */
   readonly loaders?: readonly (LoadedOptions | Partial<EventBusProperties>)[];
   /** Of `EventBusModule.forFeature`: as good as written in the options. */
-  readonly features?: readonly {
-    readonly source: string;
-    readonly bindings: Readonly<Record<string, TopicBindingProperties>>;
-  }[];
+  readonly features?: readonly { readonly source: string; readonly options: FeatureProperties }[];
   /** Of decorators. Options and loaders may differ by environment, code does not: so it ranks below them. */
   readonly handlers?: readonly HandlerLayer[];
   /** Whether a lifecycle manager is there that a circuit breaker can pause with. Default true. */
@@ -169,7 +167,8 @@ function bindingLayers(
   const [options, ...loaders] = roots;
   const byName: LayersByName = new Map();
   if (options) addAll(byName, options.source, options.path, options.values['bindings']);
-  for (const { source, bindings } of features) {
+  for (const { source, options: given } of features) {
+    const bindings = readFeature(source, given, violations);
     for (const name of Object.keys(bindings)) rejectSecond(name, byName, source, violations);
     addAll(byName, source, '', bindings);
   }

@@ -63,11 +63,14 @@ export class RetryProperties {
   @IsNestedList(() => RetryTierProperties)
   tiers?: readonly RetryTierProperties[];
 
-  /** `'in-line'` waits between two calls, `'seek'` gives the record back and reads it again. */
+  /**
+   * `'in-line'` waits between two calls, `'seek'` gives the record back and reads it again. A handler
+   * of whole slices is always called by `'seek'`.
+   */
   @IsOneOf(['in-line', 'seek'])
   mode?: 'in-line' | 'seek';
 
-  /** Empty means all. */
+  /** Empty means all. Where an error is in both lists, the one that names it more closely decides. */
   @IsErrorMatchers()
   retryableExceptions?: readonly ErrorMatcher[];
 

@@ -38,6 +38,7 @@ describe('what the factory builds of a binding', () => {
     for (const container of retryTierContainers)
       expect(container.circuitBreaker).toBe(circuitBreaker);
     expect(busWith().build(withTiers()).circuitBreaker).not.toBe(circuitBreaker);
+    expect(circuitBreaker.current).toBeUndefined();
   });
 
   it('cannot be changed', () => {

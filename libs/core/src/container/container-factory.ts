@@ -4,6 +4,7 @@ import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.j
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import type { IntakeFactory } from '../intake/intake.js';
 import type { RecordProcessor } from '../model/outcome.js';
+import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import { bindingKey } from '../model/binding-ref.js';
 import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
@@ -22,6 +23,8 @@ export type ContainerParts = {
   /** Of the binding's own cluster. */
   readonly driver: BrokerDriver;
   readonly processor: RecordProcessor;
+  /** The one that its processors ask. */
+  readonly circuitBreaker?: CircuitBreaker;
 } & TierParts;
 
 /** A tier's records must wait until they are due, so a tier has a processor of its own; who has none says so. */
@@ -44,7 +47,7 @@ export class ContainerFactory {
   create(binding: ResolvedBinding, parts: ContainerParts): ContainerRegistration {
     refuseStaticMembership(binding);
     refuseAmbiguousCluster(binding);
-    const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: undefined });
+    const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
     const build = (blueprint: Blueprint): MessageContainer =>
       this.#container(binding, parts.driver, circuitBreaker, blueprint);
     return Object.freeze({

@@ -155,4 +155,24 @@ describe('a binding on a broker', () => {
     expect(mainContainer.counts).toMatchObject({ succeeded: 1 });
     expect(runtime.pendingTimers).toBe(0);
   });
+
+  it('shuts down with those positions, too, where what is done cannot be committed', async () => {
+    const { add, lifecycle, shutdown, done, write, broker, logger } = await worldWith(
+      ({ record }) =>
+        String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
+    );
+    const { mainContainer } = add(binding('orders', quick));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    broker.faults.refuse({ operation: 'commit' }, 'UNKNOWN_TOPIC_OR_PARTITION');
+    await write('done', 'endless');
+    const report = await done(shutdown.drain());
+    expect(report).toMatchObject({
+      complete: false,
+      bindings: [{ abandoned: [{ topic: 'orders.events', partition: 1, offset: 0 }], errors: [] }],
+    });
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('not finished and committed') }),
+    );
+  });
 });

@@ -1,13 +1,14 @@
 import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { ContainerOperation } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/container-state.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { MessageContainer } from './message-container.js';
 
-/** Where the circuit breaker of a binding will be: one object for its main container and all its tiers. */
+/** Where the circuit breaker of a binding is: one object for its main container and all its tiers. */
 export interface CircuitBreakerSlot {
-  /** Empty until breakers exist. */
-  readonly current: unknown;
+  /** undefined where the binding has none. */
+  readonly current: CircuitBreaker | undefined;
 }
 
 /** The reasons that make a whole binding PAUSED. The others concern a partition, or pass by themselves. */

@@ -7,8 +7,8 @@ import type { SessionView } from './container-status.js';
 import { asError, failuresOf, throwIfAny } from './failures.js';
 import type { JoinSlots } from './join-slots.js';
 
-/** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out. */
-const PATIENCE_MS = { pause: 15_000, resume: 15_000, drain: 5_000, close: 10_000 } as const;
+/** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out, for 5 s of these 6. */
+const PATIENCE_MS = { pause: 15_000, resume: 15_000, drain: 6_000, close: 10_000 } as const;
 
 /** What draining left behind, and what went wrong meanwhile. */
 export interface ContainerDrain extends DrainReport {

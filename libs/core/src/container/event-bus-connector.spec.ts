@@ -201,11 +201,15 @@ describe('the health of the bus', () => {
     const partitionPauses = [
       { topic: 'orders.events', partition: 2, reasons: ['backoff' as const] },
       { topic: 'orders.events', partition: 3, reasons: ['delay' as const] },
+      { topic: 'orders.events', partition: 4, reasons: [], error: new Error('no offset') },
     ];
     intake.session('eventbus-orders-0').becomes({ partitionPauses });
     expect(connector.health().bindings[0]).toMatchObject({
       status: 'DEGRADED',
-      reasons: ['eventbus-orders: orders.events-2 waits (backoff)'],
+      reasons: [
+        'eventbus-orders: orders.events-2 waits (backoff)',
+        'eventbus-orders: orders.events-4 cannot be read on: no offset',
+      ],
     });
   });
 

@@ -1,3 +1,4 @@
+import type { PartitionPause } from '../intake/intake.js';
 import type { ContainerState } from '../model/container-state.js';
 import { containersOf, type ContainerRegistration } from './container-registration.js';
 import type { ContainerStatus } from './container-status.js';
@@ -85,12 +86,19 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
 }
 
 function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {
-  return status.partitionPauses
-    .filter(({ reasons }) => reasons.includes('strict') || reasons.includes('backoff'))
-    .map(({ topic, partition, reasons }) => [
-      'DEGRADED',
-      `${id}: ${topic}-${partition} waits (${reasons.join(', ')})`,
-    ]);
+  return status.partitionPauses.flatMap((pause): readonly Finding[] => {
+    const why = partitionTrouble(pause);
+    return why === undefined
+      ? []
+      : [['DEGRADED', `${id}: ${pause.topic}-${pause.partition} ${why}`]];
+  });
+}
+
+/** The error of a handler stays out of this: it may quote its record. That of the driver does not. */
+function partitionTrouble({ reasons, error }: PartitionPause): string | undefined {
+  if (reasons.includes('strict') || reasons.includes('backoff'))
+    return `waits (${reasons.join(', ')})`;
+  return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;
 }
 
 function handlerFindings(

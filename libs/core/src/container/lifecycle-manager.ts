@@ -219,7 +219,7 @@ export class LifecycleManager {
   async #haltOne(registration: ContainerRegistration, container: MessageContainer): Promise<void> {
     const { complete, abandoned, errors } = await container.drain(this.options.drainTimeoutMs());
     if (!complete)
-      this.options.logger.warn('Handlers were still running when their time was over', {
+      this.options.logger.warn('What was not finished and committed in time is delivered again', {
         binding: registration.bindingName,
         container: container.id,
         redelivered: abandoned.map(

@@ -140,11 +140,11 @@ describe('draining and closing a container', () => {
     expect(calls(bus)).toEqual([['start', 'drain 1000']]);
   });
 
-  it('waits 5 s longer than the time-out for a session that breaks its word', async () => {
+  it('waits 6 s longer than the time-out for a session that breaks its word', async () => {
     const bus = containerWith(1, [{ drain: never }]);
     await bus.container.start();
     const draining = bus.container.drain(1_000);
-    await bus.runtime.advance(6_000);
+    await bus.runtime.advance(7_000);
     expect(await draining).toMatchObject({ complete: false, errors: [{ operation: 'drain' }] });
   });
 

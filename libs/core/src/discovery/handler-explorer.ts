@@ -20,6 +20,8 @@ export interface Discovered {
   readonly dltAlerts: readonly DltHandlerDefinition[];
   /** Without those that are made for one record. */
   readonly hosts: readonly DiscoveredHost[];
+  /** Of all hosts, as Nest's container knows them. */
+  readonly hostIds: readonly string[];
 }
 
 /** Finds the decorated methods of all providers and controllers, the inherited ones included. */
@@ -52,6 +54,7 @@ export class HandlerExplorer {
       hosts: inspections.flatMap(({ host }) =>
         host.kind === 'static' ? [{ instance: host.instance, module: host.module }] : [],
       ),
+      hostIds: inspections.map(({ host }) => host.id),
     };
   }
 

@@ -1,3 +1,4 @@
+import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import type { HandlerDefinition } from './handler-definition.js';
@@ -39,6 +40,11 @@ export function sliceHandler<T>(
   };
 }
 
-function originOf({ name }: { readonly name: string }, binding: string): string {
-  return `${name || 'a function'} registered for '${binding}'`;
+function originOf(handle: unknown, binding: string): string {
+  if (typeof handle !== 'function') {
+    throw new HandlerDiscoveryException([
+      `Binding '${binding}' was registered without a handler. Pass a function that takes (record, context).`,
+    ]);
+  }
+  return `${handle.name || 'a function'} registered for '${binding}'`;
 }

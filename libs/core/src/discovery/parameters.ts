@@ -117,6 +117,6 @@ export function foreignParameters(type: object, method: string): readonly string
     .filter(({ name, isCustom }) => name === undefined && !isCustom)
     .map(
       ({ index }) =>
-        `its parameter ${index} has a decorator of another transport. Use @Payload, @Key, @Header, @Headers, @Ctx and @Record of @nest-event-bus/core.`,
+        `its parameter ${index} has a decorator of another transport. Use @Payload, @Key, @Header, @Headers, @Ctx and @FullRecord of @nest-event-bus/core.`,
     );
 }

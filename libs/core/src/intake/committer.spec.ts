@@ -167,6 +167,26 @@ describe('the committer', () => {
     expect(flushed.result).toBe(true);
   });
 
+  it.each([
+    ['refused for now', new CommitRefusedError(of(0), 'not now', true)],
+    [
+      'fenced by the generation before, with the partition ours again',
+      new FencedError(of(0), 'late'),
+    ],
+  ])('does not repeat what was forgotten while it was under way: %s', async (_, refusal) => {
+    const bench = new Bench();
+    const [old, anew] = [new Progress(0), new Progress(0)];
+    const gate = new Deferred();
+    bench.answers.push(gate.promise);
+    bench.done(old, 50);
+    await bench.runtime.settle();
+    bench.committer.forget(old);
+    bench.done(anew, 7);
+    gate.reject(refusal);
+    await bench.runtime.advance(60_000);
+    expect(bench.sent).toEqual(['0:50', '0:7']);
+  });
+
   it('sends nothing of a source that was forgotten, and nothing once closed', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];

@@ -48,6 +48,7 @@ const RARELY_MS = 30_000;
  */
 export class Committer {
   readonly #pending = new Set<CommitSource>();
+  readonly #underWay = new Set<CommitSource>();
   readonly #backoff: Backoff;
   #isDriving = false;
   #isFailing = false;
@@ -75,6 +76,7 @@ export class Committer {
   /** Nothing of it is committed any more: its assignment has ended. */
   forget(source: CommitSource): void {
     this.#pending.delete(source);
+    this.#underWay.delete(source);
   }
 
   /** Whether all that was requested was settled in time. What was not stays pending. */
@@ -120,6 +122,8 @@ export class Committer {
       if (offset) sent.push({ source, offset });
     }
     this.#pending.clear();
+    this.#underWay.clear();
+    for (const { source } of sent) this.#underWay.add(source);
     return sent;
   }
 
@@ -155,6 +159,8 @@ export class Committer {
    */
   #isGone(error: Error, source: CommitSource): boolean {
     if (this.#isClosed || error instanceof ClosedError) return true;
+    // Its assignment has ended meanwhile; the partition may be ours again, in another one.
+    if (!this.#underWay.has(source)) return true;
     return error instanceof FencedError && this.parts.session.position(source) === undefined;
   }
 

@@ -388,6 +388,17 @@ describe('an intake session', () => {
       expect(next.offsets()).toEqual([1, 2]);
     });
 
+    it('is not complete while what was done is not committed', async () => {
+      world = await IntakeWorld.of(1);
+      await world.write(1);
+      const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
+      const fault = world.broker.faults.refuse({ operation: 'commit' }, refusal);
+      const { intake, handled } = await world.started();
+      await world.until(() => handled.length === 1);
+      expect(await world.done(intake.drain(1_000))).toEqual({ complete: false, abandoned: [] });
+      fault.lift();
+    });
+
     it('is one drain, however often it is asked for', async () => {
       world = await IntakeWorld.of(1);
       const { intake } = await world.started();

@@ -18,6 +18,7 @@ import { Lanes } from './lanes.js';
 import { MemberTerm } from './member-term.js';
 import { PauseLedger } from './pause-ledger.js';
 import type { PauseReason } from './pause-reason.js';
+import { whenAllQuiet } from './rebalance-listener.js';
 import { type Standing, StatusBoard } from './status-board.js';
 import { withContext } from './session-logger.js';
 import { Tally } from './tally.js';
@@ -127,8 +128,14 @@ export class DefaultIntakeSession implements IntakeSession {
     if (this.#phase !== 'closed') this.#phase = 'draining';
     this.#stopHandingOut();
     this.#board.tell();
-    const nothing: DrainReport = { complete: true, abandoned: [] };
-    return this.#term?.settle(timeoutMs, 'drained') ?? nothing;
+    return this.#term?.settle(timeoutMs, 'drained') ?? this.#outlast(timeoutMs);
+  }
+
+  /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
+  async #outlast(timeoutMs: number): Promise<DrainReport> {
+    const { lingering } = this.#lanes;
+    const complete = await whenAllQuiet(this.#options.runtime, lingering, timeoutMs);
+    return { complete, abandoned: this.#lanes.atWork };
   }
 
   async #close(): Promise<void> {

@@ -69,7 +69,7 @@ export interface IntakeCounts {
 }
 
 export interface DrainReport {
-  /** False when handlers were still running at the deadline; their records are redelivered. */
+  /** False when handlers were still running at the deadline, or when what is done could not be committed: those records are redelivered. */
   readonly complete: boolean;
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
 }

@@ -1,8 +1,8 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { LaneDelivery } from './lane-delivery.js';
+import { LaneDelivery, NO_PAST } from './lane-delivery.js';
 
 describe('the signals of a delivery', () => {
-  const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, 0, 0, 0);
+  const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
 
   it('are not made for a handler that does not ask', () => {
     const made = jest.spyOn(globalThis, 'AbortController');

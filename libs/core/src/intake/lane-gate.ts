@@ -59,9 +59,8 @@ export class LaneGate {
   /** A lane has ended: its timers and reasons end with it. */
   leave(lane: PartitionLane): void {
     for (const { timer } of this.#waiting.get(lane) ?? []) timer.cancel();
-    this.#stops.get(lane)?.timer?.cancel();
     this.#waiting.delete(lane);
-    this.#stops.delete(lane);
+    this.#forgetStop(lane);
     this.parts.ledger.forget(lane.name);
   }
 
@@ -104,9 +103,9 @@ export class LaneGate {
 
   relieve(lane: PartitionLane): void {
     lane.isCrowded = false;
+    if (!this.parts.lanes.owns(lane)) return;
     this.parts.ledger.remove('backpressure', lane.name);
-    if (this.parts.lanes.owns(lane) && !lane.isHeld && !lane.hasEnded)
-      this.parts.session.resume([lane]);
+    if (!lane.isHeld && !lane.hasEnded) this.parts.session.resume([lane]);
   }
 
   /** The driver cannot read on. What was read before goes on. */
@@ -123,8 +122,7 @@ export class LaneGate {
   /** Its records come (again). */
   flows(lane: PartitionLane): void {
     if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
-    this.#stops.get(lane)?.timer?.cancel();
-    this.#stops.delete(lane);
+    this.#forgetStop(lane);
     this.parts.onChange();
   }
 
@@ -164,15 +162,21 @@ export class LaneGate {
     if (stopped && !(stopped instanceof PoisonBatchError)) return;
     const position = this.parts.session.position(lane);
     if (position === lane.tracker.next && !stopped) return;
+    this.#forgetStop(lane);
     this.#seek(lane, lane.tracker.next);
   }
 
+  /** From where the lane goes on: what was given back may lie before the batch. One that is held is sought when it is released. */
   #readAgain(lane: PartitionLane): void {
-    const stop = this.#stops.get(lane);
-    if (!stop || !this.parts.lanes.owns(lane)) return;
-    this.#stops.delete(lane);
-    if (!lane.isHeld) this.#seek(lane, stop.error.offset);
+    if (lane.isHeld || !this.parts.lanes.owns(lane)) return;
+    this.#forgetStop(lane);
+    this.#seek(lane, lane.tracker.next);
     this.parts.onChange();
+  }
+
+  #forgetStop(lane: PartitionLane): void {
+    this.#stops.get(lane)?.timer?.cancel();
+    this.#stops.delete(lane);
   }
 
   #seek(lane: PartitionLane, offset: number): void {

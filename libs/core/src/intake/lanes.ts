@@ -1,4 +1,5 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
+import type { DrainReport } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
 import type { PartitionLane } from './partition-lane.js';
 
@@ -60,5 +61,14 @@ export class Lanes implements Iterable<PartitionLane> {
 
   get running(): readonly LaneDelivery[] {
     return this.withHandlers.flatMap((lane) => lane.running);
+  }
+
+  /** Where the running handlers are. */
+  get atWork(): DrainReport['abandoned'] {
+    return this.running.map(({ record: { topic, partition, offset } }) => ({
+      topic,
+      partition,
+      offset,
+    }));
   }
 }

@@ -60,7 +60,9 @@ export class MemberTerm implements LaneObserver {
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
+      // Who closes has waited for both before.
       drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
+      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_MS),
       onChange,
     });
     const gate = this.#gate;
@@ -115,18 +117,14 @@ export class MemberTerm implements LaneObserver {
     this.#gate.update();
     const all = [...lanes, ...lanes.lingering];
     for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
-    const complete = await whenAllQuiet(options.runtime, all, timeoutMs);
-    const abandoned = lanes.running.map(({ record: { topic, partition, offset } }) => ({
-      topic,
-      partition,
-      offset,
-    }));
+    const isQuiet = await whenAllQuiet(options.runtime, all, timeoutMs);
+    const abandoned = lanes.atWork;
     for (const lane of all) {
       lane.end();
       lane.abort(new DeliveryAbortedException(cause));
     }
-    await this.flush();
-    return { complete, abandoned };
+    const isCommitted = await this.flush();
+    return { complete: isQuiet && isCommitted, abandoned };
   }
 
   /** Commits what is done, leaves the group and ends all lanes. */

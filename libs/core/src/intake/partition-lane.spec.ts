@@ -82,6 +82,26 @@ describe('a lane', () => {
     expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
   });
 
+  it('says of progress, too, where a record comes again that was done behind the failed one', async () => {
+    const failed: Outcome = { kind: 'failed', error: new Error('no') };
+    const answers = [[succeeded, failed, succeeded], [succeeded]];
+    const bench = new GateBench(undefined, () => answers.shift() ?? []);
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.run();
+    await bench.runtime.settle();
+    lane.release();
+    lane.offer(recordsOf(1), 0, 1, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect([lane.commitPoint()?.offset, bench.done]).toEqual([2, 2]);
+    // With the records of other partitions a poll was full, so this one comes by itself.
+    lane.offer(recordsOf(2), 0, 1, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 3]);
+  });
+
   it.each([
     ['too few outcomes', () => [succeeded]],
     ['nothing at all', () => undefined as never],

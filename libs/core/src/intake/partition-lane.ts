@@ -8,7 +8,7 @@ import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
 import type { Outcome } from '../model/outcome.js';
 import { asError, failedBy, isFinal, isOutcome, isPending, noOutcome } from './answers.js';
 import type { DeliveryAbortedException } from './delivery-aborted-exception.js';
-import { LaneDelivery } from './lane-delivery.js';
+import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
 import type { LaneParts, Setback } from './lane-parts.js';
 import { LeaderEpochs } from './leader-epochs.js';
 import { OffsetTracker } from './offset-tracker.js';
@@ -34,7 +34,8 @@ export class PartitionLane implements TopicPartition {
   /** More is buffered than is good: nothing is asked for meanwhile. */
   isCrowded = false;
   readonly #epochs: LeaderEpochs;
-  readonly #redeliveries = new Map<number, number>();
+  /** Of records that were handed out and are not done. */
+  readonly #pasts = new Map<number, Past>();
   #phase: Phase = 'open';
   #pending: LaneDelivery[] = [];
   #head = 0;
@@ -46,6 +47,7 @@ export class PartitionLane implements TopicPartition {
   #predecessor: Promise<void> | undefined;
   #backoff: Backoff | undefined;
   #committed: number;
+  #isDisowned = false;
 
   constructor(
     { topic, partition, position, committed }: AssignedPartition,
@@ -96,15 +98,18 @@ export class PartitionLane implements TopicPartition {
       const record = records[index] as BrokerRecord;
       if (!this.tracker.receive(record.offset)) continue;
       this.#epochs.note(record.offset, record.leaderEpoch);
-      const before = this.#redeliveries.size === 0 ? 0 : this.#redeliveries.get(record.offset);
-      this.#pending.push(new LaneDelivery(record, before ?? 0, receivedAt, sessionIndex));
+      const past = this.#pasts.size === 0 ? NO_PAST : this.#pasts.get(record.offset);
+      this.#pending.push(new LaneDelivery(record, past ?? NO_PAST, receivedAt, sessionIndex));
       tally.received();
     }
   }
 
   /** Goes on with what is pending; what can be done at once is done when this returns. */
   run(): void {
-    if (!this.#isWorking && this.#canGoOn()) this.#work().catch(this.#onBroken);
+    if (this.#isWorking) return;
+    if (this.#canGoOn()) this.#work().catch(this.#onBroken);
+    // Nothing but records that were done already: the watermark has passed them.
+    else if (this.#phase === 'open' && this.commitPoint()) this.parts.observer.onDone(this);
   }
 
   /** Nothing more is handed out. What is pending is dropped, to be read again from `tracker.next` on. */
@@ -121,6 +126,11 @@ export class PartitionLane implements TopicPartition {
   end(): void {
     this.#phase = 'ended';
     this.#dropPending();
+  }
+
+  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
+  disown(): void {
+    this.#isDisowned = true;
   }
 
   abort(reason: DeliveryAbortedException): void {
@@ -140,7 +150,7 @@ export class PartitionLane implements TopicPartition {
   /** What is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
     const { watermark } = this.tracker;
-    if (watermark <= this.#committed) return undefined;
+    if (this.#isDisowned || watermark <= this.#committed) return undefined;
     const { topic, partition } = this;
     return { topic, partition, offset: watermark, leaderEpoch: this.#epochs.before(watermark) };
   }
@@ -248,11 +258,16 @@ export class PartitionLane implements TopicPartition {
       case 'discarded':
         return this.#complete(delivery.record.offset);
       case 'failed':
-        this.#retract(delivery);
-        if (isFirst) this.#setBack({ ...outcome, delayMs: this.#nextDelay() });
+        this.#retract(delivery, delivery.after(outcome));
+        if (isFirst)
+          this.#setBack({
+            kind: 'failed',
+            error: outcome.error,
+            delayMs: outcome.delayMs ?? this.#nextDelay(),
+          });
         return;
       case 'handed-back': {
-        this.#retract(delivery);
+        this.#retract(delivery, delivery.after());
         const { delayMs = 0 } = outcome;
         const isChosen = delayMs > 0;
         // Without a delay of its own, a handler that gives everything back would spin.
@@ -269,13 +284,13 @@ export class PartitionLane implements TopicPartition {
   #complete(offset: number): void {
     this.tracker.complete(offset);
     this.#hasProgress = true;
-    if (this.#redeliveries.size > 0) this.#redeliveries.delete(offset);
+    if (this.#pasts.size > 0) this.#pasts.delete(offset);
     this.#backoff = undefined;
     if (this.parts.settings.commitsEachRecord) this.parts.observer.onDone(this);
   }
 
-  #retract({ record: { offset }, redeliveries }: LaneDelivery): void {
-    this.#redeliveries.set(offset, redeliveries + 1);
+  #retract({ record: { offset } }: LaneDelivery, past: Past): void {
+    this.#pasts.set(offset, past);
     this.#dropPending();
     this.tracker.rewindTo(offset);
   }

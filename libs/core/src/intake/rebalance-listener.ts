@@ -1,10 +1,12 @@
-import type {
-  AssignedPartition,
-  AssignmentListener,
-  DriverLogger,
-  PartitionError,
-  PositionReset,
-  TopicPartition,
+import {
+  LogTruncatedError,
+  TopicRecreatedError,
+  type AssignedPartition,
+  type AssignmentListener,
+  type DriverLogger,
+  type PartitionError,
+  type PositionReset,
+  type TopicPartition,
 } from '@nest-event-bus/broker';
 import { type Runtime, within } from '@nest-event-bus/broker/runtime';
 import type { Committer } from './committer.js';
@@ -20,8 +22,10 @@ export interface RebalanceParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
-  /** How long running handlers may go on; nothing once the session closes. */
+  /** How long running handlers may go on. */
   drainTimeoutMs(): number;
+  /** How long the commit that follows may take. */
+  commitTimeoutMs(): number;
   onChange(): void;
 }
 
@@ -59,7 +63,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
       lane.abort(new DeliveryAbortedException('revoked'));
       if (lanes.owns(lane)) committer.request(lane);
     }
-    const isCommitted = await committer.flush(FINAL_COMMIT_MS);
+    const isCommitted = await committer.flush(this.parts.commitTimeoutMs());
     logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
     for (const lane of revoked) this.#release(lane);
     this.parts.onChange();
@@ -89,10 +93,12 @@ export class EventBusRebalanceListener implements AssignmentListener {
       reason: error.message,
     });
     const lane = this.parts.lanes.get(topic, partition);
-    if (lane) this.parts.gate.stop(lane, error);
+    if (!lane) return;
+    if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError) lane.disown();
+    this.parts.gate.stop(lane, error);
   }
 
-  /** Offsets mean something else from here on: that is another assignment to us. */
+  /** Going back, offsets mean something else from there on: that is another assignment to us. */
   onReset({ topic, partition, from, to, policy }: PositionReset): void {
     const lane = this.parts.lanes.get(topic, partition);
     if (!lane || lane.tracker.next === to) return;
@@ -103,6 +109,8 @@ export class EventBusRebalanceListener implements AssignmentListener {
       to,
       policy,
     });
+    // Retention took the records in between. Those that were received before are as good as ever.
+    if (from !== null && to > from) return skipTo(lane, to);
     lane.end();
     lane.abort(new DeliveryAbortedException('revoked'));
     this.#release(lane);
@@ -123,6 +131,11 @@ export class EventBusRebalanceListener implements AssignmentListener {
     lanes.remove(lane);
     gate.leave(lane);
   }
+}
+
+/** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
+function skipTo(lane: PartitionLane, offset: number): void {
+  if (!lane.isHeld && !lane.hasEnded) lane.tracker.reach(offset);
 }
 
 /** Whether no handler of these lanes runs any more, waited for no longer than this. */

@@ -167,4 +167,29 @@ describe('a rebalance', () => {
     expect(member.offsets()).toEqual([0, ...upTo(4, 6)]);
     expect(reconciles(member.intake.counts)).toBe(true);
   });
+
+  it('is not what retention makes necessary: what was received before it is handled all the same', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(5);
+    const gate = new Deferred<Outcome>();
+    const signals: AbortSignal[] = [];
+    const member = await world.started(({ record, signal }) => {
+      signals.push(signal);
+      return record.offset === 0 ? gate.promise : succeeded;
+    });
+    await world.until(() => member.handled.length === 1);
+    // All five were received. While nothing can be fetched, more is written, and deleted again.
+    const fault = world.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
+    await world.runtime.advance(10_000);
+    await world.write(15);
+    await world.done(member.driver.admin().deleteRecords('t', [{ partition: 0, offset: 18 }]));
+    fault.lift();
+    await world.until(() => member.log.some(({ message }) => message.includes('reset policy')));
+    await world.runtime.advance(1_000);
+    gate.resolve(succeeded);
+    await world.untilCommitted(20);
+    expect(member.offsets()).toEqual([...upTo(5), 18, 19]);
+    expect(signals.every(({ aborted }) => !aborted)).toBe(true);
+    expect(reconciles(member.intake.counts)).toBe(true);
+  });
 });

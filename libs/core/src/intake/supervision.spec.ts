@@ -99,6 +99,26 @@ describe('an intake session', () => {
     expect(second.offsets()).toEqual([1, 2]);
   });
 
+  it('waits in a drain for what still runs of a session that failed, and names what it leaves', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(1);
+    const gate = new Deferred<Outcome>();
+    const member = await world.started(() => gate.promise, { clientId: 'mine' });
+    await world.until(() => member.handled.length === 1);
+    const denied = new AuthorizationError('Not allowed any more.');
+    const heartbeats = { clientId: 'mine', operation: 'heartbeat' } as const;
+    world.broker.faults.refuse(heartbeats, denied, { times: 1 });
+    await world.until(() => member.intake.status.assignment.length === 0);
+    const before = world.runtime.monotonic();
+    const report = await world.done(member.intake.drain(3_000));
+    expect(report).toEqual({
+      complete: false,
+      abandoned: [{ topic: 't', partition: 0, offset: 0 }],
+    });
+    expect(world.runtime.monotonic() - before).toBeGreaterThanOrEqual(3_000);
+    gate.resolve(succeeded);
+  });
+
   it('survives its driver being closed under it: what was not committed comes again', async () => {
     world = await IntakeWorld.of(1);
     await world.write(3);
@@ -171,6 +191,95 @@ describe('an intake session', () => {
     expect(member.intake.status.partitionPauses).toMatchObject([
       { partition: 0, reasons: [], error: { code: 'NO_OFFSET' } },
     ]);
+  });
+
+  it('reads a batch that was broken on its way once it is whole, also after a pause', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    await world.write(3);
+    world.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
+    const member = await world.started();
+    await world.untilCommitted(3);
+    await world.done(member.intake.pause('operator'));
+    await world.runtime.advance(40_000);
+    world.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
+    member.intake.resume('operator');
+    await world.untilCommitted(6);
+    expect(member.offsets()).toEqual(upTo(6));
+    expect(member.intake.status.partitionPauses).toEqual([]);
+  });
+
+  it('leaves nothing out before a batch that is read again, however slow the broker is', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    await world.write(3);
+    world.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
+    const gate = new Deferred<Outcome>();
+    const member = await world.started(({ record, redeliveries }) =>
+      record.offset === 1 && redeliveries === 0 ? gate.promise : succeeded,
+    );
+    await world.until(() => member.intake.status.partitionPauses.length > 0);
+    await world.runtime.advance(28_000);
+    world.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
+    // The record is read again a second later: its answer and the end of the 30 s cross.
+    world.broker.faults.delayAnswers({ operation: 'fetch' }, 3_000, { times: 1 });
+    gate.resolve({ kind: 'failed', error: new Error('no') });
+    await world.untilCommitted(6);
+    expect(member.offsets()).toEqual([0, 1, 1, 2, 3, 4, 5]);
+  });
+
+  it('commits nothing more in a topic that was created anew: the offsets were those of the old one', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    const gate = new Deferred<Outcome>();
+    const member = await world.started(({ record }) =>
+      record.offset === 1 ? gate.promise : succeeded,
+    );
+    await world.until(() => member.handled.length === 2);
+    await world.untilCommitted(1);
+    const admin = member.driver.admin();
+    await world.done(admin.deleteTopics(['t']));
+    await world.done(admin.createTopics([{ name: 't', partitions: 1 }]));
+    await world.write(5);
+    await world.until(() => member.intake.status.partitionPauses.length > 0);
+    expect(member.intake.status.partitionPauses).toMatchObject([
+      { reasons: [], error: { code: 'TOPIC_RECREATED' } },
+    ]);
+    gate.resolve(succeeded);
+    await world.runtime.advance(60_000);
+    expect(member.offsets()).toEqual([0, 1, 2]);
+    await world.done(member.intake.close());
+    expect(await world.committed()).toBeUndefined();
+    const next = await world.started();
+    await world.untilCommitted(5);
+    expect(next.offsets()).toEqual(upTo(5));
+  });
+
+  it('commits nothing more in a log that was cut back: others stand where its records stood', async () => {
+    world = await IntakeWorld.of(1);
+    await world.write(3);
+    await world.write(2);
+    const gate = new Deferred<Outcome>();
+    const member = await world.started(({ record }) =>
+      record.offset === 2 ? gate.promise : succeeded,
+    );
+    await world.untilCommitted(2);
+    await world.until(() => member.intake.counts.received === 5);
+    const fault = world.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
+    await world.runtime.advance(10_000);
+    world.broker.faults.truncate({ topic: 't', partition: 0 }, 3);
+    await world.write(5);
+    fault.lift();
+    await world.until(() => member.intake.status.partitionPauses.length > 0);
+    expect(member.intake.status.partitionPauses).toMatchObject([
+      { error: { code: 'LOG_TRUNCATED' } },
+    ]);
+    gate.resolve(succeeded);
+    await world.until(() => member.handled.length === 5);
+    await world.done(member.intake.close());
+    const next = await world.started();
+    await world.untilCommitted(8);
+    expect(next.offsets()).toEqual(upTo(6, 2));
   });
 
   it('tells whoever listens, and is not disturbed by a listener that throws', async () => {

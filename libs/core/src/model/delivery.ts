@@ -5,6 +5,10 @@ export interface Delivery {
   readonly record: BrokerRecord;
   /** How often this offset was handed out before in this assignment. */
   readonly redeliveries: number;
+  /** How many of those failed. What was handed back is no attempt; left out, all of them count. */
+  readonly failures?: number;
+  /** Calls of the handler in the deliveries that failed. */
+  readonly calls?: number;
   /** When it came out of the poll: milliseconds since 1970. */
   readonly receivedAt: number;
   /** Index of the session within its container. */

@@ -9,6 +9,9 @@ import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { recordHandler } from '../discovery/handler-functions.js';
 import type { RecordHandler } from '../model/record-handler.js';
 import { createBindingProcessor } from '../pipeline/binding-processor.js';
+import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
+import { ResilienceDecorator } from '../pipeline/resilience/resilience-decorator.js';
+import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
 import type { BusSettings } from './bus-settings.js';
 import { parkedProcessor } from './parked-processor.js';
 
@@ -24,11 +27,20 @@ export class BindingBuilder {
   build(binding: ResolvedBinding, handlers: readonly HandlerDefinition[]): ContainerRegistration {
     const { clusters, factory } = this.settings.require(`build binding '${binding.name}'`);
     const { runtime, logger } = this;
+    const breaker = this.#breakerOf(binding);
+    // The tiers of a binding get the same one: it is their handler, too.
+    const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
     return factory.create(binding, {
       driver: clusters.driver(binding.cluster),
-      processor: createBindingProcessor({ binding, handlers, runtime, logger }),
+      processor: createBindingProcessor({ binding, handlers, resilience, runtime, logger }),
       tierProcessor: () => parkedProcessor,
+      circuitBreaker: breaker,
     });
+  }
+
+  #breakerOf(binding: ResolvedBinding): SlidingCircuitBreaker | undefined {
+    const config = new CircuitBreakerConfigFactory().create(binding);
+    return config && new SlidingCircuitBreaker(config, this.runtime, this.logger);
   }
 
   /** A binding that is registered at run time goes by the same rules as one that was configured. */

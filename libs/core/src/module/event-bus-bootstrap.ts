@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
+import { DiscoveryService, ModulesContainer } from '@nestjs/core';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
@@ -14,6 +14,7 @@ import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.
 import { matchHandlers } from '../discovery/match-handlers.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
 import { drainBeforeDestroy } from './host-hooks.js';
@@ -30,6 +31,7 @@ export class EventBusBootstrap
     @Inject(EventBusKernel) private readonly kernel: EventBusKernel,
     @Inject(HandlerExplorer) private readonly explorer: HandlerExplorer,
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
   /** Whatever is wrong stops the start here, before anything has been read. */
@@ -41,7 +43,7 @@ export class EventBusBootstrap
       options.enabled === 'enabled' ? matchHandlers(options.bindings, discovered.handlers) : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     this.kernel.assemble(options, discovered.handlers);
-    this.#drainBefore(discovered);
+    if (options.enabled === 'enabled') this.#drainBefore(discovered);
     for (const warning of warnings(options)) this.kernel.logger.warn(warning);
   }
 
@@ -65,7 +67,7 @@ export class EventBusBootstrap
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
     return resolveOptions(this.options, {
-      features: features.map(({ bindings }) => ({ source: 'EventBusModule.forFeature', bindings })),
+      features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
       handlers: handlers.map(({ binding, origin, properties }) => ({
         binding,
         source: origin,
@@ -74,15 +76,40 @@ export class EventBusBootstrap
     });
   }
 
-  #drainBefore({ hosts }: Discovered): void {
+  /** What Nest destroys waits for the drain: the hosts of handlers, and whatever would go before them. */
+  #drainBefore({ hosts, hostIds }: Discovered): void {
     const { shutdown, logger } = this.kernel;
+    const drain = (): Promise<unknown> => shutdown.drain();
     for (const { instance, module } of hosts) {
-      if (drainBeforeDestroy(instance, () => shutdown.drain())) continue;
+      if (drainBeforeDestroy(instance, drain)) continue;
       const name = instance.constructor.name;
       logger.warn(
         `${name} in ${module} is frozen: what it depends on may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
       );
     }
+    // Found after the hooks were added: a frozen host does not wait for the drain.
+    const instances = hosts.map(({ instance }) => instance);
+    const drains = instances.filter((host) => Object.isExtensible(host));
+    for (const early of this.#earlyClosers(hostIds, [...drains, this])) {
+      if (!drainBeforeDestroy(early.closer.instance as object, drain))
+        logger.warn(describeEarlyCloser(early));
+    }
+  }
+
+  #earlyClosers(hostIds: readonly string[], drains: readonly object[]): readonly EarlyCloser[] {
+    const modules = [...this.modules.values()];
+    const found = findEarlyClosers({
+      modules,
+      components: modules.flatMap(({ providers, controllers, injectables }) => [
+        ...providers.values(),
+        ...controllers.values(),
+        ...injectables.values(),
+      ]),
+      hosts: new Set(hostIds),
+      drains: new Set(drains),
+    });
+    // Several handlers may use one pool: its hook waits once.
+    return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
   }
 
   #refuseSecondBus(): void {

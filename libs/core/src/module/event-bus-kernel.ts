@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { Admission } from '../container/admission.js';
+import { CircuitBreakerLifecycleBridge } from '../container/circuit-breaker-lifecycle-bridge.js';
 import { ContainerFactory } from '../container/container-factory.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
@@ -39,6 +40,7 @@ export class EventBusKernel {
       (this.#settings.options ?? EVENTBUS_DEFAULTS).shutdown.drainTimeoutMs;
     const parts = { registry, admission, runtime, logger, drainTimeoutMs };
     const lifecycle = new LifecycleManager(parts);
+    new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
     const builder = new BindingBuilder(this.#settings, registry, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;

@@ -24,7 +24,7 @@ type Dependencies = (InjectionToken | OptionalFactoryDependency)[];
 /** The event bus of an application. Import `forRoot` once, and `forFeature` wherever bindings are added. */
 @Module({})
 export class EventBusModule {
-  static forRoot({ isGlobal, ...options }: EventBusModuleOptions): DynamicModule {
+  static forRoot({ isGlobal, ...options }: EventBusModuleOptions = {}): DynamicModule {
     return root({ isGlobal }, [{ provide: EVENT_BUS_OPTIONS, useValue: options }]);
   }
 
@@ -32,8 +32,8 @@ export class EventBusModule {
     return { ...root(options, asyncOptions(options)), imports: importsOf(options) };
   }
 
-  static forFeature({ bindings }: EventBusFeatureOptions): DynamicModule {
-    return feature({ useFactory: () => new FeatureBindings(bindings) });
+  static forFeature(options: EventBusFeatureOptions): DynamicModule {
+    return feature({ useFactory: () => new FeatureBindings(options) });
   }
 
   static forFeatureAsync(options: EventBusFeatureAsyncOptions): DynamicModule {
@@ -41,7 +41,7 @@ export class EventBusModule {
     const provider = {
       inject: inject as Dependencies | undefined,
       useFactory: async (...dependencies: never[]) =>
-        new FeatureBindings((await useFactory(...dependencies)).bindings),
+        new FeatureBindings(await useFactory(...dependencies)),
     };
     return { ...feature(provider), imports: options.imports };
   }

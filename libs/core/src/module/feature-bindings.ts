@@ -1,12 +1,13 @@
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
+import type { FeatureProperties } from '../config/feature-properties.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 
 /** What one `EventBusModule.forFeature` brings. The bus finds all of them by this class. */
 export class FeatureBindings implements OnApplicationBootstrap {
   #isClaimed = false;
 
-  constructor(readonly bindings: Readonly<Record<string, TopicBindingProperties>>) {}
+  /** As they were given: the bus reads them with its own options. */
+  constructor(readonly options: FeatureProperties) {}
 
   /** A bus has read them. */
   claim(): void {
@@ -21,7 +22,7 @@ export class FeatureBindings implements OnApplicationBootstrap {
         rule: 'NO_ROOT',
         binding: undefined,
         path: 'EventBusModule.forFeature',
-        value: Object.keys(this.bindings),
+        value: undefined,
         message:
           'brings bindings, but there is no event bus to run them. Import EventBusModule.forRoot in the root module.',
       },

@@ -3,7 +3,9 @@ import { Logger } from '@nestjs/common';
 
 type Context = Readonly<Record<string, unknown>>;
 
-/** Writes what the bus has to say through the application's own Nest logger. */
+type Level = 'debug' | 'log' | 'warn' | 'error';
+
+/** Writes what the bus has to say through the application's own Nest logger. Never throws: whoever tells something has more to do. */
 export class NestLogger implements DriverLogger {
   readonly #logger: Logger;
 
@@ -12,25 +14,42 @@ export class NestLogger implements DriverLogger {
   }
 
   debug(message: string, context?: Context): void {
-    this.#logger.debug(withContext(message, context));
+    this.#write('debug', message, context);
   }
 
   info(message: string, context?: Context): void {
-    this.#logger.log(withContext(message, context));
+    this.#write('log', message, context);
   }
 
   warn(message: string, context?: Context): void {
-    this.#logger.warn(withContext(message, context));
+    this.#write('warn', message, context);
   }
 
   error(message: string, context?: Context): void {
-    this.#logger.error(withContext(message, context));
+    this.#write('error', message, context);
+  }
+
+  #write(level: Level, message: string, context: Context | undefined): void {
+    try {
+      this.#logger[level](withContext(message, context));
+    } catch {
+      // A transport that was closed, for instance: there is nobody left to tell.
+      return;
+    }
   }
 }
 
 function withContext(message: string, context: Context | undefined): string {
   if (!context || Object.keys(context).length === 0) return message;
-  return `${message} ${JSON.stringify(context, asText)}`;
+  return `${message} ${asJson(context)}`;
+}
+
+function asJson(context: Context): string {
+  try {
+    return JSON.stringify(context, asText);
+  } catch (error) {
+    return `(its context cannot be written: ${String(error).split('\n', 1)[0]})`;
+  }
 }
 
 /** Errors would be written as {}; a bigint would throw. */

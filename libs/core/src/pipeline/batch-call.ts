@@ -1,10 +1,8 @@
 import { BatchProcessingException } from '../errors/handler-errors.js';
-import type { Outcome } from '../model/outcome.js';
+import { handedBack, type Outcome } from '../model/outcome.js';
 import type { ReadyRecord } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
 import { failedWith } from './thrown-error.js';
-
-const handedBack: Outcome = Object.freeze({ kind: 'handed-back' });
 
 /** Calls the handler of all these records once. Never throws. */
 export function invokeBatch(

@@ -60,6 +60,8 @@ describe('a delivery becomes an outcome', () => {
     expect(await processorOf([handler(handle)]).process(deliveryOf())).toEqual({
       kind: 'failed',
       error: boom,
+      attempts: 1,
+      ending: 'exhausted',
     });
   });
 
@@ -172,17 +174,17 @@ describe('a handler gives its record back', () => {
     });
   });
 
-  it('but an error it throws then is a failure', () => {
-    const outcome = giving((context) => {
+  it('but an error it throws then is a failure', async () => {
+    const outcome = await giving((context) => {
       context.handBack();
       throw new Error('boom');
     });
-    expect(errorOf(now(outcome)).message).toBe('boom');
+    expect(errorOf(outcome).message).toBe('boom');
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('not after %p', (delayMs) => {
-    const outcome = giving((context) => context.handBack({ delayMs: delayMs as number }));
-    expect(errorOf(now(outcome))).toBeInstanceOf(RangeError);
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('not after %p', async (delayMs) => {
+    const outcome = await giving((context) => context.handBack({ delayMs: delayMs as number }));
+    expect(errorOf(outcome)).toBeInstanceOf(RangeError);
   });
 
   it('not when it is done already, which is said', () => {

@@ -6,8 +6,9 @@ import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { Delivery } from '../model/delivery.js';
 import type { Outcome, RecordProcessor } from '../model/outcome.js';
 import { jsonDeserializer, type Deserializer } from './deserializer.js';
-import { Preparation, type Prepared, type ReadyRecord } from './preparation.js';
+import { Preparation, type Prepared } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
+import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceProcessor } from './slice-processor.js';
 import { failedWith } from './thrown-error.js';
 
@@ -15,6 +16,8 @@ export interface BindingProcessorOptions {
   readonly binding: ResolvedBinding;
   /** Those of this binding: `handlersOf` picks them. */
   readonly handlers: readonly HandlerDefinition[];
+  /** What is done about a call of a handler that fails. */
+  readonly resilience: ResilienceDecorator;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   /** Default: JSON. */
@@ -25,6 +28,7 @@ export interface BindingProcessorOptions {
 export function createBindingProcessor({
   binding,
   handlers,
+  resilience,
   runtime,
   logger,
   deserializer = jsonDeserializer,
@@ -40,8 +44,8 @@ export function createBindingProcessor({
     logger,
   });
   return handlers.some(({ form }) => form === 'slice')
-    ? new SliceProcessor(preparation)
-    : new BindingProcessor(preparation);
+    ? new SliceProcessor(preparation, resilience)
+    : new BindingProcessor(preparation, resilience);
 }
 
 function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): HandlerDefinition {
@@ -51,43 +55,33 @@ function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): Ha
     : { ...handler, invoke: invokeWith(binding.enhancers) };
 }
 
-/** Never throws: whatever goes wrong is the outcome of the record. Without anything asynchronous it returns no promise. */
+/** Never throws: whatever goes wrong is the outcome of the record. Where nothing is asynchronous and nothing fails, it returns no promise. */
 class BindingProcessor implements RecordProcessor {
-  constructor(private readonly preparation: Preparation) {}
+  constructor(
+    private readonly preparation: Preparation,
+    private readonly resilience: ResilienceDecorator,
+  ) {}
 
   process(delivery: Delivery): Outcome | Promise<Outcome> {
     try {
       const prepared = this.preparation.prepare(delivery);
-      return isPromiseLike(prepared) ? invokeLater(prepared) : invoke(prepared);
+      return isPromiseLike(prepared) ? this.#invokeLater(prepared) : this.#invoke(prepared);
     } catch (error) {
       return failedWith(error);
     }
   }
-}
 
-function invoke(prepared: Prepared): Outcome | Promise<Outcome> {
-  if (prepared.kind !== 'ready') return prepared;
-  const { handler, record, context } = prepared;
-  const result = handler.invoke([record], [context]);
-  return isPromiseLike(result) ? settledLater(result, prepared) : context.settle();
-}
-
-async function invokeLater(prepared: Promise<Prepared>): Promise<Outcome> {
-  try {
-    return await invoke(await prepared);
-  } catch (error) {
-    return failedWith(error);
+  #invoke(prepared: Prepared): Outcome | Promise<Outcome> {
+    return prepared.kind === 'ready'
+      ? this.resilience.invoke(prepared, this.preparation)
+      : prepared;
   }
-}
 
-async function settledLater(
-  result: PromiseLike<unknown>,
-  { context }: ReadyRecord,
-): Promise<Outcome> {
-  try {
-    await result;
-    return context.settle();
-  } catch (error) {
-    return failedWith(error);
+  async #invokeLater(prepared: Promise<Prepared>): Promise<Outcome> {
+    try {
+      return await this.#invoke(await prepared);
+    } catch (error) {
+      return failedWith(error);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { ResolvedBinding, ResolvedRetry, ResolvedTier0 } from '../config/resolved-binding.js';
 import type { EventHandlerOptions } from '../discovery/handler-options.js';
 import { recordHandler, sliceHandler } from '../discovery/handler-functions.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
@@ -9,6 +9,7 @@ import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { Outcome, RecordProcessor } from '../model/outcome.js';
 import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
+import { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
 
 export interface LogLine {
@@ -36,9 +37,28 @@ export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBi
     typeFrom: 'event-type',
     unknownType: 'skip',
     enhancers: 'local',
+    maxPollIntervalMs: 600_000,
+    expectedProcessingMs: 0,
+    retry: retryOf({ maxAttempts: 1 }),
     ...properties,
   };
   return binding as ResolvedBinding;
+}
+
+/** The defaults, unless something else is said. */
+export function retryOf(
+  tier0: Partial<ResolvedTier0> = {},
+  rest: Partial<ResolvedRetry> = {},
+): ResolvedRetry {
+  return {
+    mode: 'in-line',
+    tiers: [],
+    retryableExceptions: [],
+    nonRetryableExceptions: [],
+    skipToTierMapping: [],
+    ...rest,
+    tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000, ...tier0 },
+  };
 }
 
 export interface DeliveredRecord {
@@ -87,12 +107,18 @@ export function processorOf(
   handlers: readonly HandlerDefinition[],
   options: Partial<BindingProcessorOptions> = {},
 ): RecordProcessor {
+  const {
+    binding = bindingOf(),
+    runtime = new VirtualRuntime(),
+    logger = recordingLogger(),
+  } = options;
   return createBindingProcessor({
-    binding: bindingOf(),
     handlers,
-    runtime: new VirtualRuntime(),
-    logger: recordingLogger(),
+    resilience: new ResilienceDecorator({ binding, runtime, logger }),
     ...options,
+    binding,
+    runtime,
+    logger,
   });
 }
 

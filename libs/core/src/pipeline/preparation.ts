@@ -27,6 +27,7 @@ export interface PreparationOptions {
 /** A record that a handler can be called with. */
 export interface ReadyRecord {
   readonly kind: 'ready';
+  readonly delivery: Delivery;
   readonly handler: HandlerDefinition;
   readonly record: EventRecord;
   readonly context: ReceivedContext;
@@ -58,15 +59,18 @@ export class Preparation implements ContextSource {
     this.#unknownTypes = new UnknownTypes(binding.name, logger);
   }
 
-  /** Throws, or rejects, with what is wrong with the record. */
-  prepare(delivery: Delivery): Prepared | Promise<Prepared> {
+  /**
+   * Throws, or rejects, with what is wrong with the record. For every call of its handler it is
+   * prepared anew: the one before may have changed the value, and failed.
+   */
+  prepare(delivery: Delivery, call = 1): Prepared | Promise<Prepared> {
     const { record } = delivery;
     // A tombstone is a message of its own and no failure: nothing is decoded, nothing validated.
-    if (record.value === null) return this.#dispatch(delivery, null);
+    if (record.value === null) return this.#dispatch(delivery, null, call);
     const value = this.#decode(record, record.value);
     return isPromiseLike(value)
-      ? this.#dispatchLater(delivery, value)
-      : this.#dispatch(delivery, value);
+      ? this.#dispatchLater(delivery, value, call)
+      : this.#dispatch(delivery, value, call);
   }
 
   #decode(record: BrokerRecord, bytes: Buffer): unknown {
@@ -77,7 +81,11 @@ export class Preparation implements ContextSource {
     }
   }
 
-  async #dispatchLater(delivery: Delivery, value: PromiseLike<unknown>): Promise<Prepared> {
+  async #dispatchLater(
+    delivery: Delivery,
+    value: PromiseLike<unknown>,
+    call: number,
+  ): Promise<Prepared> {
     const { record } = delivery;
     let decoded: unknown;
     try {
@@ -85,23 +93,23 @@ export class Preparation implements ContextSource {
     } catch (cause) {
       throw this.#undecodable(record, record.value!, cause);
     }
-    return this.#dispatch(delivery, decoded);
+    return this.#dispatch(delivery, decoded, call);
   }
 
-  #dispatch(delivery: Delivery, value: unknown): Prepared | Promise<Prepared> {
+  #dispatch(delivery: Delivery, value: unknown, call: number): Prepared | Promise<Prepared> {
     const type = this.#table.isTyped ? this.eventTypeOf(delivery.record, value) : undefined;
     const handler = this.#table.find(type);
     if (!handler) return this.#unknownType(type);
     const record = new ReceivedRecord(delivery, this.#receiver, value);
     if (handler.filter && !passes(handler, handler.filter, record)) return filtered;
-    const context = new ReceivedContext(this, delivery, value);
+    const context = new ReceivedContext(this, delivery, value, call);
     if (handler.payload === undefined || delivery.record.value === null) {
-      return { kind: 'ready', handler, record, context };
+      return { kind: 'ready', delivery, handler, record, context };
     }
     const payload = validatePayload(handler.payload, value, handler.origin);
     return isPromiseLike(payload)
-      ? readyLater(handler, record, context, payload)
-      : { kind: 'ready', handler, record: record.withValue(payload), context };
+      ? readyLater({ kind: 'ready', delivery, handler, record, context }, record, payload)
+      : { kind: 'ready', delivery, handler, record: record.withValue(payload), context };
   }
 
   #unknownType(type: string | undefined): Outcome {
@@ -129,12 +137,11 @@ export class Preparation implements ContextSource {
 }
 
 async function readyLater(
-  handler: HandlerDefinition,
+  ready: ReadyRecord,
   record: ReceivedRecord,
-  context: ReceivedContext,
   payload: PromiseLike<unknown>,
 ): Promise<ReadyRecord> {
-  return { kind: 'ready', handler, record: record.withValue(await payload), context };
+  return { ...ready, record: record.withValue(await payload) };
 }
 
 function passes(

@@ -20,15 +20,18 @@ export class ReceivedContext implements EventContext {
   readonly #source: ContextSource;
   readonly #delivery: Delivery;
   readonly #value: unknown;
+  readonly #call: number;
   #log: RecordLogger | undefined;
   #raw: BrokerRecord | undefined;
   #outcome: Outcome = succeeded;
   #isSettled = false;
 
-  constructor(source: ContextSource, delivery: Delivery, value: unknown) {
+  /** Each call of the handler has a context of its own: what is left of an earlier one has no say in it. */
+  constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
     this.#source = source;
     this.#delivery = delivery;
     this.#value = value;
+    this.#call = call;
   }
 
   get binding(): string {
@@ -47,10 +50,10 @@ export class ReceivedContext implements EventContext {
     return this.#source.eventTypeOf(this.#delivery.record, this.#value);
   }
 
-  /** Without retry tiers each delivery is one call, on the main topic. */
+  /** Without retry tiers all of them are on the main topic. What was handed back is no attempt. */
   get attempt(): DeliveryAttempt {
-    const delivery = this.#delivery.redeliveries + 1;
-    return { call: 1, delivery, tier: 0, total: delivery };
+    const { redeliveries, failures = redeliveries, calls = failures } = this.#delivery;
+    return { call: this.#call, delivery: failures + 1, tier: 0, total: calls + this.#call };
   }
 
   get dedupKey(): string {

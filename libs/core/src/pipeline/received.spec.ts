@@ -73,6 +73,12 @@ describe('a context', () => {
     });
   });
 
+  it('does not take for an attempt what was handed back, and counts calls over all deliveries', () => {
+    const delivery = { ...deliveryOf({ redeliveries: 5 }), failures: 2, calls: 6 };
+    const { context } = receive({}, delivery);
+    expect(context.attempt).toEqual({ call: 1, delivery: 3, tier: 0, total: 7 });
+  });
+
   it('names the record for ever: where it was first written, after any hop', () => {
     expect(receive({ offset: 7 }).context.dedupKey).toBe('orders.events-1-7');
     const hop = {

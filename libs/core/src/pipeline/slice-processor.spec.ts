@@ -13,7 +13,12 @@ import {
 
 const succeeded = { kind: 'succeeded' };
 const handedBack = { kind: 'handed-back' };
-const failedWith = (error: unknown) => ({ kind: 'failed', error });
+const failedWith = (error: unknown) => ({
+  kind: 'failed',
+  error,
+  attempts: 1,
+  ending: 'exhausted',
+});
 
 let calls: unknown[][];
 

@@ -2,12 +2,16 @@ import type { Delivery } from '../model/delivery.js';
 import type { Outcome, RecordProcessor } from '../model/outcome.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
+import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceRun } from './slice-run.js';
 import { failedWith } from './thrown-error.js';
 
 /** Calls handlers of batches. Never throws. */
 export class SliceProcessor implements RecordProcessor {
-  constructor(private readonly preparation: Preparation) {}
+  constructor(
+    private readonly preparation: Preparation,
+    private readonly resilience: ResilienceDecorator,
+  ) {}
 
   /** A slice of one. */
   process(delivery: Delivery): Outcome | Promise<Outcome> {
@@ -17,7 +21,17 @@ export class SliceProcessor implements RecordProcessor {
 
   processSlice(slice: readonly Delivery[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     const prepared = slice.map((delivery) => this.#prepare(delivery));
-    return isReady(prepared) ? new SliceRun(prepared).finish() : finishLater(prepared);
+    return isReady(prepared) ? this.#finish(prepared) : this.#finishLater(prepared);
+  }
+
+  #finish(prepared: readonly Prepared[]): readonly Outcome[] | Promise<readonly Outcome[]> {
+    return new SliceRun(prepared, this.resilience).finish();
+  }
+
+  async #finishLater(
+    prepared: readonly (Prepared | Promise<Prepared>)[],
+  ): Promise<readonly Outcome[]> {
+    return this.#finish(await Promise.all(prepared.map(async (each) => each)));
   }
 
   #prepare(delivery: Delivery): Prepared | Promise<Prepared> {
@@ -34,12 +48,6 @@ function isReady(
   prepared: readonly (Prepared | Promise<Prepared>)[],
 ): prepared is readonly Prepared[] {
   return !prepared.some((each) => isPromiseLike(each));
-}
-
-async function finishLater(
-  prepared: readonly (Prepared | Promise<Prepared>)[],
-): Promise<readonly Outcome[]> {
-  return new SliceRun(await Promise.all(prepared.map(async (each) => each))).finish();
 }
 
 function first([outcome]: readonly Outcome[]): Outcome {

@@ -1,9 +1,8 @@
-import type { Outcome } from '../model/outcome.js';
+import { handedBack, type Outcome } from '../model/outcome.js';
 import { invokeBatch } from './batch-call.js';
 import type { Prepared, ReadyRecord } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-
-const handedBack: Outcome = Object.freeze({ kind: 'handed-back' });
+import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 
 /**
  * A slice on its way through its handlers. The first record that fails or is handed back ends it:
@@ -13,7 +12,10 @@ export class SliceRun {
   readonly #prepared: readonly Prepared[];
   readonly #outcomes: Outcome[] = [];
 
-  constructor(prepared: readonly Prepared[]) {
+  constructor(
+    prepared: readonly Prepared[],
+    private readonly resilience: ResilienceDecorator,
+  ) {
     this.#prepared = prepared;
   }
 
@@ -21,11 +23,15 @@ export class SliceRun {
   finish(): readonly Outcome[] | Promise<readonly Outcome[]> {
     while (this.#outcomes.length < this.#prepared.length) {
       const stretch = this.#nextStretch();
-      const outcomes = invokeBatch(stretch.filter(isReady));
+      const outcomes = this.#invoke(stretch.filter(isReady));
       if (isPromiseLike(outcomes)) return this.#finishLater(stretch, outcomes);
       this.#add(stretch, outcomes);
     }
     return this.#outcomes;
+  }
+
+  #invoke(ready: readonly ReadyRecord[]): readonly Outcome[] | Promise<readonly Outcome[]> {
+    return ready.length === 0 ? [] : this.resilience.invokeSlice(ready, invokeBatch);
   }
 
   async #finishLater(

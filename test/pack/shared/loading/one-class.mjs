@@ -4,13 +4,18 @@ import { entryPoints } from './entry-points.cjs';
 
 const require = createRequire(import.meta.url);
 
-/** Two copies of a class would make `instanceof` lie. */
+/** Two copies of a class would make `instanceof` lie, and give Nest two tokens. */
 for (const entryPoint of entryPoints) {
   const imported = await import(entryPoint);
   const required = require(entryPoint);
+  assert.deepEqual(Object.keys(required).sort(), Object.keys(imported).sort(), entryPoint);
   for (const name of Object.keys(required)) {
     assert.equal(imported[name], required[name], `${entryPoint} has two ${name}`);
   }
 }
-const { BrokerError } = await import('@nest-event-bus/broker');
-assert.equal(BrokerError, require('@nest-event-bus/broker').BrokerError);
+for (const [entryPoint, name] of [
+  ['@nest-event-bus/broker', 'BrokerError'],
+  ['@nest-event-bus/core', 'EventPublisher'],
+]) {
+  assert.equal((await import(entryPoint))[name], require(entryPoint)[name]);
+}

@@ -1,0 +1,56 @@
+import type { ErrorMatcher } from './error-matcher.js';
+
+/** A code or a function is about this very error: closer than any class. */
+const CLOSEST = -1;
+
+/**
+ * How closely a matcher names an error: 0 is its own class, each class it inherits from is one
+ * further. undefined where it does not match. Java names match by their last part, too.
+ */
+export function errorDistance(matcher: ErrorMatcher, error: Error): number | undefined {
+  if (typeof matcher === 'string') return distanceToName(matcher, error);
+  if (typeof matcher === 'function')
+    return distanceTo(error, ({ constructor }) => constructor === matcher);
+  if ('matches' in matcher) return matcher.matches(error) ? CLOSEST : undefined;
+  if ('name' in matcher) return distanceToName(matcher.name, error);
+  return (error as { readonly code?: unknown }).code === matcher.code ? CLOSEST : undefined;
+}
+
+/** Of the one that matches most closely. */
+export function closestDistance(
+  matchers: readonly ErrorMatcher[],
+  error: Error,
+): number | undefined {
+  const distances = matchers.flatMap((matcher) => errorDistance(matcher, error) ?? []);
+  return distances.length === 0 ? undefined : Math.min(...distances);
+}
+
+/** A `name` counts as well as the class's: bundlers change the one, and libraries set the other. */
+function distanceToName(wanted: string, error: Error): number | undefined {
+  const simple = wanted.slice(wanted.lastIndexOf('.') + 1);
+  const isMeant = (name: unknown): boolean => name === wanted || name === simple;
+  if (Object.hasOwn(error, 'name') && isMeant(error.name)) return 0;
+  return distanceTo(
+    error,
+    (prototype) => isMeant(prototype.constructor.name) || isMeant(ownName(prototype)),
+  );
+}
+
+/** Error.prototype has a name that each class inherits: only its own tells it from others. */
+function ownName(prototype: object): unknown {
+  return Object.getOwnPropertyDescriptor(prototype, 'name')?.value;
+}
+
+function distanceTo(error: Error, isMeant: (prototype: Prototype) => boolean): number | undefined {
+  let distance = 0;
+  let at = Object.getPrototypeOf(error) as Prototype | null;
+  for (; at !== null; at = Object.getPrototypeOf(at) as Prototype | null) {
+    if (Object.hasOwn(at, 'constructor') && isMeant(at)) return distance;
+    distance++;
+  }
+  return undefined;
+}
+
+interface Prototype {
+  readonly constructor: { readonly name: string };
+}

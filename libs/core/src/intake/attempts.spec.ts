@@ -1,0 +1,57 @@
+import { succeeded, type Outcome } from '../model/outcome.js';
+import { IntakeWorld } from './intake-world.spec-support.js';
+
+const failed = (rest: object = {}): Outcome => ({
+  kind: 'failed',
+  error: new Error('no'),
+  ...rest,
+});
+
+/** One record, and what its handler says about it each time; then it succeeds. */
+async function livesOf(outcomes: readonly Outcome[]) {
+  const world = await IntakeWorld.of(1);
+  await world.write(1);
+  const seen: object[] = [];
+  const at: number[] = [];
+  await world.started(({ redeliveries, failures, calls }) => {
+    at.push(world.runtime.monotonic());
+    seen.push({ redeliveries, failures, calls });
+    return outcomes[seen.length - 1] ?? succeeded;
+  });
+  await world.until(() => seen.length > outcomes.length);
+  await world.untilCommitted(1);
+  await world.end();
+  return { seen, waits: at.slice(1).map((time, index) => time - at[index]!) };
+}
+
+describe('what a delivery knows of those before it', () => {
+  it('is how many there were, how many of them failed, and by how many calls', async () => {
+    const { seen } = await livesOf([
+      failed({ attempts: 3 }),
+      { kind: 'handed-back' },
+      failed({ attempts: 0 }),
+      failed(),
+    ]);
+    expect(seen).toEqual([
+      { redeliveries: 0, failures: 0, calls: 0 },
+      { redeliveries: 1, failures: 1, calls: 3 },
+      { redeliveries: 2, failures: 1, calls: 3 },
+      { redeliveries: 3, failures: 2, calls: 3 },
+      { redeliveries: 4, failures: 3, calls: 4 },
+    ]);
+  });
+});
+
+describe('a failure that says when its record is to come again', () => {
+  it('is heard; one that does not, is backed off', async () => {
+    const { waits } = await livesOf([
+      failed({ delayMs: 7_000 }),
+      failed({ delayMs: 20 }),
+      failed(),
+    ]);
+    expect(waits[0]).toBeGreaterThanOrEqual(7_000);
+    expect(waits[0]).toBeLessThanOrEqual(7_050);
+    expect(waits[1]).toBeLessThanOrEqual(70);
+    expect(waits[2]).toBeGreaterThanOrEqual(500);
+  });
+});

@@ -1,0 +1,195 @@
+import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
+import { Injectable } from '@nestjs/common';
+import type { TestingModule } from '@nestjs/testing';
+import { EventBusConnector } from '../container/event-bus-connector.js';
+import { LifecycleManager } from '../container/lifecycle-manager.js';
+import { ContainerRegistry } from '../container/container-registry.js';
+import { EventHandler } from '../discovery/event-handler.js';
+import type { EventContext } from '../model/event-context.js';
+import type { EventRecord } from '../model/event-record.js';
+import { EventPublisher } from '../publisher/event-publisher.js';
+import { World, errorOf } from './application.spec-support.js';
+import { EventBusModule } from './event-bus.module.js';
+
+let world: World;
+let asia: MemoryBroker;
+let application: TestingModule;
+let handled: string[];
+
+const note = (record: EventRecord, { cluster, binding }: EventContext): void => {
+  handled.push(`${cluster}:${binding} ${record.topic} ${JSON.stringify(record.value)}`);
+};
+
+@Injectable()
+class Orders {
+  @EventHandler('orders')
+  handle(record: EventRecord, context: EventContext): void {
+    note(record, context);
+  }
+}
+
+@Injectable()
+class Shipments {
+  @EventHandler('shipments')
+  handle(record: EventRecord, context: EventContext): void {
+    note(record, context);
+  }
+}
+
+const adminOf = (broker: MemoryBroker) => memory({ broker, clientId: 'outside' }).admin();
+
+beforeEach(async () => {
+  world = new World();
+  asia = new MemoryBroker({ runtime: world.runtime });
+  handled = [];
+  for (const broker of [world.broker, asia]) {
+    const topics = ['orders', 'shipments', 'tenants'].map((name) => ({ name, partitions: 1 }));
+    await world.done(adminOf(broker).createTopics(topics));
+  }
+  const clusters = {
+    europe: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+    asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
+  };
+  const bindings = {
+    orders: { topic: 'orders', groupId: 'shop', cluster: 'europe' },
+    shipments: { topic: 'shipments', groupId: 'shop', cluster: 'asia' },
+  };
+  const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
+  application = await world.start({ imports: [bus], providers: [Orders, Shipments] });
+});
+
+afterEach(() => world.end());
+
+const connector = (): EventBusConnector => application.get(EventBusConnector);
+const publish = async (...args: Parameters<EventPublisher['publish']>): Promise<void> => {
+  await world.done(application.get(EventPublisher).publish(...args));
+  await world.runtime.advance(500);
+};
+const groupsOf = async (broker: MemoryBroker): Promise<readonly string[]> =>
+  (await world.done(adminOf(broker).groups())).map(({ groupId }) => groupId);
+const lengthOf = async (broker: MemoryBroker, topic: string): Promise<number> =>
+  (await world.done(adminOf(broker).watermarks(topic)))[0]?.high ?? 0;
+
+describe('an application on two clusters', () => {
+  it('reads each binding from its own', async () => {
+    await publish('orders', 1);
+    await publish('shipments', 2);
+    expect(handled).toEqual(['europe:orders orders 1', 'asia:shipments shipments 2']);
+  });
+
+  it('publishes to the cluster of the binding, and to no other', async () => {
+    await publish('shipments', 2);
+    expect(await lengthOf(asia, 'shipments')).toBe(1);
+    expect(await lengthOf(world.broker, 'shipments')).toBe(0);
+  });
+
+  it('loses one without losing the other', async () => {
+    asia.faults.unplug({ clientId: 'bus' });
+    await world.runtime.advance(60_000);
+    await publish('orders', 1);
+    expect(handled).toEqual(['europe:orders orders 1']);
+    const { status, bindings } = world.health(application);
+    expect(status).toBe('DOWN');
+    expect(bindings.map(({ cluster, status: one }) => `${cluster} ${one}`)).toEqual([
+      'europe UP',
+      'asia DOWN',
+    ]);
+  });
+
+  it('refuses a binding of a cluster that it does not have', async () => {
+    const bindings = { orders: { topic: 'orders', groupId: 'shop', cluster: 'asja' } };
+    const driver = memory({ broker: asia });
+    const bus = EventBusModule.forRoot({
+      runtime: world.runtime,
+      clusters: { asia: { driver } },
+      bindings,
+    });
+    const error = await errorOf(world.start({ imports: [bus], providers: [Orders] }));
+    expect(error).toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    expect(String(error)).toContain('bindings.orders.cluster');
+    expect(String(error)).toContain("'asia'");
+  });
+});
+
+describe('a binding that is registered while the application runs', () => {
+  const tenants = { topic: 'tenants', groupId: 'tenants' };
+
+  it('goes to the cluster that it names', async () => {
+    await world.done(connector().register('tenants', tenants, note, { cluster: 'asia' }));
+    await world.runtime.advance(500);
+    expect(await groupsOf(asia)).toContain('tenants');
+    expect(await groupsOf(world.broker)).not.toContain('tenants');
+    await publish('tenants', 3);
+    expect(handled).toEqual(['asia:tenants tenants 3']);
+  });
+
+  it('may have the name of one on another cluster; both go on', async () => {
+    const orders = { topic: 'orders', groupId: 'shop-of-asia' };
+    await world.done(connector().register('orders', orders, note, { cluster: 'asia' }));
+    await world.runtime.advance(500);
+    await publish({ cluster: 'asia', name: 'orders' }, 1);
+    await publish({ cluster: 'europe', name: 'orders' }, 2);
+    expect(handled).toEqual(['asia:orders orders 1', 'europe:orders orders 2']);
+  });
+
+  it('is refused on a cluster that does not exist', async () => {
+    const registering = connector().register('tenants', tenants, note, { cluster: 'africa' });
+    await expect(registering).rejects.toThrow('africa');
+    expect(connector().listBindings()).toHaveLength(2);
+  });
+});
+
+describe('a name that two clusters have', () => {
+  const both = ['asia', 'europe'];
+  beforeEach(async () => {
+    const orders = { topic: 'orders', groupId: 'shop' };
+    await world.done(connector().register('orders', orders, note, { cluster: 'asia' }));
+    await world.runtime.advance(500);
+  });
+
+  const lifecycle = (): LifecycleManager => application.get(LifecycleManager);
+  type Use = (ref: string | { cluster: string; name: string }) => unknown;
+  const uses: readonly (readonly [string, Use])[] = [
+    ['getState', (ref) => connector().getState(ref)],
+    ['registry.get', (ref) => application.get(ContainerRegistry).get(ref)],
+    ['publish', (ref) => application.get(EventPublisher).publish(ref, 1)],
+    ['pause', (ref) => lifecycle().pause(ref)],
+    [
+      'resume',
+      (ref) =>
+        lifecycle()
+          .pause(ref)
+          .then(() => lifecycle().resume(ref)),
+    ],
+    ['stop', (ref) => lifecycle().stop(ref)],
+    [
+      'start',
+      (ref) =>
+        lifecycle()
+          .stop(ref)
+          .then(() => lifecycle().start(ref)),
+    ],
+    ['destroy', (ref) => lifecycle().destroy(ref)],
+    ['unregister', (ref) => connector().unregister(ref)],
+  ];
+  const using = async (use: Use, ref: Parameters<Use>[0]): Promise<unknown> => use(ref);
+
+  it.each(uses)('is ambiguous where it stands alone: %s', async (_name, use) => {
+    const error = await errorOf(world.done(using(use, 'orders')));
+    expect(error).toMatchObject({ code: 'AMBIGUOUS_BINDING' });
+    expect((error as { clusters: string[] }).clusters.toSorted()).toEqual(both);
+  });
+
+  it.each(uses)('is clear with its cluster: %s', async (_name, use) => {
+    for (const cluster of both) {
+      const ref = { cluster, name: 'orders' };
+      expect(await errorOf(world.done(using(use, ref)))).toBeUndefined();
+    }
+  });
+
+  it('means one of them to a command, and leaves the other alone', async () => {
+    await world.done(lifecycle().pause({ cluster: 'asia', name: 'orders' }));
+    expect(connector().getState({ cluster: 'asia', name: 'orders' }).state).toBe('PAUSED');
+    expect(connector().getState({ cluster: 'europe', name: 'orders' }).state).toBe('RUNNING');
+  });
+});

@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+import { EventHandler } from '../discovery/event-handler.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import { fromEnvironment } from '../presets/index.js';
+import { World, errorOf } from './application.spec-support.js';
+import { EventBusModule } from './event-bus.module.js';
+
+let world: World;
+
+beforeEach(async () => {
+  world = new World();
+  for (const name of ['orders', 'payments']) await world.topic(name);
+});
+
+afterEach(() => world.end());
+
+@Injectable()
+class Orders {
+  @EventHandler('orders')
+  handle(): void {}
+}
+
+const orders = { topic: 'orders', groupId: 'shop' };
+const payments = { topic: 'payments', groupId: 'shop' };
+
+describe('a configuration that is wrong', () => {
+  const startWrongly = async (): Promise<unknown> => {
+    @Injectable()
+    class Slow {
+      @EventHandler('orders', { sessionTimeoutMs: '5 parsecs' as never })
+      handle(): void {}
+    }
+    const bus = world.bus({
+      bindings: {
+        orders,
+        audit: { topic: 'not a topic!', groupId: 'audit', concurency: 2 } as never,
+      },
+      defaults: { maxPollRecords: -1 },
+    });
+    const feature = EventBusModule.forFeature({
+      bindings: { payments: { ...payments, ackMode: 'SOMETIMES' as never } },
+    });
+    const application = await world.compile({ imports: [bus, feature], providers: [Slow] });
+    return errorOf(world.done(application.init()));
+  };
+
+  it('stops the start with all that is wrong, of the options, the features and the decorators', async () => {
+    const error = await startWrongly();
+    expect(error).toBeInstanceOf(ConfigurationValidationException);
+    const { violations } = error as ConfigurationValidationException;
+    expect(violations.map(({ path }) => path).sort()).toEqual([
+      'Slow.handle in RootTestModule (orders).sessionTimeoutMs',
+      'bindings.audit.concurency',
+      'bindings.audit.topic',
+      'bindings.payments.ackMode',
+      'defaults.maxPollRecords',
+    ]);
+    for (const { path, message } of violations)
+      expect(String(error)).toContain(`  - ${path}: ${message}`);
+  });
+
+  it('suggests what was meant', async () => {
+    expect(String(await startWrongly())).toContain("Did you mean 'concurrency'?");
+  });
+
+  it('is found before anything was read: no group was joined, no client was heard of', async () => {
+    await startWrongly();
+    await world.runtime.advance(10_000);
+    expect(await world.groups()).toEqual([]);
+  });
+
+  it('closes in order all the same', async () => {
+    await startWrongly();
+    await expect(world.end()).resolves.toBeUndefined();
+  });
+
+  it('with two bindings that read one topic in one group is one', async () => {
+    const bindings = { orders, again: orders };
+    const error = await errorOf(
+      world.start({ imports: [world.bus({ bindings })], providers: [Orders] }),
+    );
+    expect(String(error)).toContain("binding 'orders' reads topic 'orders' in group 'shop' too");
+  });
+
+  it('without brokers is one', async () => {
+    const imports = [EventBusModule.forRoot({ bindings: { orders } })];
+    const error = await errorOf(world.start({ imports, providers: [Orders] }));
+    expect(error).toMatchObject({ violations: [{ rule: 'BROKERS_MISSING', path: 'brokers' }] });
+  });
+
+  it('without any options is one', async () => {
+    const error = await errorOf(world.start({ imports: [EventBusModule.forRoot()] }));
+    expect(error).toMatchObject({ violations: [{ rule: 'BROKERS_MISSING' }] });
+  });
+});
+
+describe('handlers and bindings that do not fit', () => {
+  const problemsOf = async (providers: object[], bindings: object): Promise<readonly string[]> => {
+    const imports = [world.bus({ bindings: bindings as never })];
+    const error = await errorOf(world.start({ imports, providers: providers as never }));
+    expect(error).toBeInstanceOf(HandlerDiscoveryException);
+    await world.runtime.advance(10_000);
+    expect(await world.groups()).toEqual([]);
+    return (error as HandlerDiscoveryException).problems;
+  };
+
+  it('stop the start: a binding that nobody handles', async () => {
+    expect(await problemsOf([Orders], { orders, payments })).toEqual([
+      "Binding 'payments' has no handler. Write a method with @EventHandler('payments') in a provider or controller, or take the binding out.",
+    ]);
+  });
+
+  it('stop the start: a handler of a binding that does not exist, with the one that was meant', async () => {
+    @Injectable()
+    class Typo {
+      @EventHandler('order')
+      handle(): void {}
+    }
+    const [problem] = await problemsOf([Orders, Typo], { orders });
+    expect(problem).toContain("handles binding 'order', which is not configured.");
+    expect(problem).toContain("Did you mean 'orders'?");
+  });
+
+  it('are told all at once', async () => {
+    @Injectable()
+    class Typo {
+      @EventHandler('order')
+      handle(): void {}
+    }
+    expect(await problemsOf([Typo], { orders, payments })).toHaveLength(3);
+  });
+
+  it('stop the start: two handlers for one type', async () => {
+    @Injectable()
+    class Twice {
+      @EventHandler('orders')
+      one(): void {}
+      @EventHandler('orders')
+      other(): void {}
+    }
+    expect(await problemsOf([Twice], { orders })).toHaveLength(1);
+  });
+});
+
+describe('options from loaders', () => {
+  const start = (environment: Record<string, string>, properties: object = {}) =>
+    world.start({
+      imports: [
+        world.bus({
+          loaders: [fromEnvironment(environment)],
+          bindings: { orders: { topic: 'orders', ...properties } as never },
+        }),
+      ],
+      providers: [Orders],
+    });
+
+  it('count where the options say nothing', async () => {
+    await start({ EVENTBUS_DEFAULTS_GROUP_ID: 'from-environment' });
+    expect(await world.groups()).toEqual(['from-environment']);
+  });
+
+  it('lose against the options', async () => {
+    await start({ EVENTBUS_DEFAULTS_GROUP_ID: 'from-environment' }, { groupId: 'shop' });
+    expect(await world.groups()).toEqual(['shop']);
+  });
+
+  it('are checked as strictly', async () => {
+    const loader = { source: 'the file', options: { defaults: { concurrency: 0 } }, unused: [] };
+    const imports = [world.bus({ loaders: [loader], bindings: { orders } })];
+    const error = await errorOf(world.start({ imports, providers: [Orders] }));
+    expect(String(error)).toContain('the file.defaults.concurrency');
+  });
+
+  it('tell of what they found and have no place for', async () => {
+    const unused = [{ source: 'the file', key: 'acks', reason: 'it is always all.' }];
+    const loader = { source: 'the file', options: {}, unused };
+    await world.start({
+      imports: [world.bus({ loaders: [loader], bindings: { orders } })],
+      providers: [Orders],
+    });
+    expect(world.said.warnings).toContain(
+      'the file sets acks, which the event bus does not use: it is always all.',
+    );
+  });
+});
+
+describe('options that do nothing in this version', () => {
+  it('are told at start', async () => {
+    await world.startOrders([Orders], { dlt: { verifyTopic: true } });
+    expect(world.said.warnings.join('\n')).toContain('bindings.orders.dlt.verifyTopic');
+  });
+});

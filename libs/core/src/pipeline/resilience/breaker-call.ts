@@ -1,0 +1,57 @@
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { IDefaultPolicyContext } from 'cockatiel';
+import { HandlerRefusedException } from '../../errors/handler-errors.js';
+import type { Outcome } from '../../model/outcome.js';
+import { CallsEnded } from './calls-ended.js';
+import { DeliveryPolicy } from './delivery-policy.js';
+import type { CallResult, Permit, SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
+
+/** What a breaker admitted; it is told how that ended. */
+export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
+  constructor(
+    private readonly breaker: SlidingCircuitBreaker,
+    private readonly permit: Permit,
+    private readonly startedAt: number,
+    private readonly runtime: Runtime,
+  ) {
+    super();
+  }
+
+  async execute<T>(
+    call: (context: IDefaultPolicyContext) => PromiseLike<T> | T,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<T> {
+    try {
+      const value = await call({ signal });
+      this.#settle('succeeded');
+      return value;
+    } catch (thrown) {
+      this.#settle(thrown instanceof CallsEnded ? resultOf(thrown.outcome) : 'failed');
+      throw thrown;
+    }
+  }
+
+  #settle(result: CallResult): void {
+    this.breaker.settle(this.permit, result, this.runtime.monotonic() - this.startedAt);
+  }
+}
+
+/**
+ * A bad message says nothing about what its handler needs, nor does a record that was given back
+ * or whose guard said no: the circuit does not count them at all, neither for it nor against it.
+ */
+export function resultOf(outcome: Outcome): CallResult {
+  switch (outcome.kind) {
+    case 'succeeded':
+      return 'succeeded';
+    case 'discarded':
+    case 'handed-back':
+      return 'ignored';
+    case 'failed': {
+      const { ending, error } = outcome;
+      return ending === 'permanent' || error instanceof HandlerRefusedException
+        ? 'ignored'
+        : 'failed';
+    }
+  }
+}

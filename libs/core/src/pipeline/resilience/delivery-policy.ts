@@ -1,0 +1,17 @@
+import type { IDefaultPolicyContext, IPolicy } from 'cockatiel';
+
+const silent = (): { dispose(): void } => ({ dispose: () => undefined });
+
+/** A policy for one delivery, which cockatiel's `wrap` composes. It lives too shortly to be listened to. */
+export abstract class DeliveryPolicy<
+  Context extends IDefaultPolicyContext,
+> implements IPolicy<Context> {
+  declare readonly _altReturn: never;
+  readonly onSuccess = silent;
+  readonly onFailure = silent;
+
+  abstract execute<T>(
+    call: (context: Context) => PromiseLike<T> | T,
+    signal?: AbortSignal,
+  ): Promise<T>;
+}

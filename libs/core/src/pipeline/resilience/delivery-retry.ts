@@ -1,0 +1,78 @@
+import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
+import type { IRetryContext } from 'cockatiel';
+import type { Delivery } from '../../model/delivery.js';
+import { handedBack } from '../../model/outcome.js';
+import { thrownError } from '../thrown-error.js';
+import { CallsEnded } from './calls-ended.js';
+import { DeliveryPolicy } from './delivery-policy.js';
+import type { RetryConfig } from './retry-config-factory.js';
+import { decideRetry, failureOf, type FailedCall } from './retry-decision.js';
+
+/**
+ * The calls of one delivery. In the place of cockatiel's own retry policy, whose sleep cannot be
+ * aborted and knows no clock but the system's.
+ */
+export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
+  constructor(
+    private readonly config: RetryConfig,
+    private readonly delivery: Delivery,
+    private readonly runtime: Runtime,
+  ) {
+    super();
+  }
+
+  /** Rejects with CallsEnded. `attempt` counts from 1. */
+  async execute<T>(
+    call: (context: IRetryContext) => PromiseLike<T> | T,
+    signal: AbortSignal = waitSignalOf(this.delivery),
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await call({ attempt, signal });
+      } catch (thrown) {
+        if (thrown instanceof CallsEnded) throw thrown;
+        await this.#waitFor(attempt, thrownError(thrown), signal);
+      }
+    }
+  }
+
+  async #waitFor(call: number, error: Error, signal: AbortSignal): Promise<void> {
+    const { config, delivery, runtime } = this;
+    // What a handler throws because its work was called off is no failure.
+    if (delivery.signal.aborted) throw new CallsEnded(handedBack);
+    const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
+    switch (decision.kind) {
+      case 'end':
+        throw new CallsEnded(failureOf(error, call, decision));
+      case 'call-again':
+        await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
+        if (signal.aborted) throw new CallsEnded(handedBack);
+    }
+  }
+}
+
+export function failedCall({
+  config,
+  delivery,
+  runtime,
+  error,
+  call,
+}: {
+  readonly config: RetryConfig;
+  readonly delivery: Delivery;
+  readonly runtime: Runtime;
+  readonly error: Error;
+  readonly call: number;
+}): FailedCall {
+  return {
+    judgement: config.judge(error),
+    call,
+    failures: delivery.failures ?? delivery.redeliveries,
+    elapsedMs: runtime.now() - delivery.receivedAt,
+    chance: runtime.random(),
+  };
+}
+
+export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {
+  return waitSignal ?? signal;
+}

@@ -1,0 +1,199 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { wrap, type IRetryContext } from 'cockatiel';
+import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
+import type { Delivery } from '../../model/delivery.js';
+import { handedBack, succeeded, type Outcome } from '../../model/outcome.js';
+import type { Prepared, ReadyRecord } from '../preparation.js';
+import { isPromiseLike } from '../promise-like.js';
+import { failedWith } from '../thrown-error.js';
+import { BreakerCall, resultOf } from './breaker-call.js';
+import { CallsEnded } from './calls-ended.js';
+import { DeliveryRetry, failedCall, waitSignalOf } from './delivery-retry.js';
+import { RetryConfigFactory, type RetryConfig, type RetrySource } from './retry-config-factory.js';
+import { decideRetry, failureOf } from './retry-decision.js';
+import { REFUSED, type Permit, type SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
+
+export interface ResilienceOptions {
+  readonly binding: RetrySource;
+  /** Of the binding: all its sessions and tiers share one. Left out where it has none. */
+  readonly breaker?: SlidingCircuitBreaker;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** Prepares a record for another call of its handler. */
+export interface RecordSource {
+  prepare(delivery: Delivery, call: number): Prepared | Promise<Prepared>;
+}
+
+/** The call that the breaker, where there is one, has admitted. */
+interface Pass {
+  readonly permit: Permit;
+  readonly startedAt: number;
+}
+
+const UNGUARDED: Permit = 0;
+
+/**
+ * Never tried, so nothing is counted; it comes again. The wait is of a fixed length: one that grew
+ * during an outage would hold partitions up after the circuit has closed.
+ */
+const refusedForNow: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
+
+/**
+ * breaker(retry(handler)), around one record or one slice.
+ *
+ * The first call is made directly, and its success told to the breaker directly: no promise, no
+ * closure, no policy. Only a call that failed pays for cockatiel. Without a breaker nothing of it
+ * is there, not even the clock is read.
+ */
+export class ResilienceDecorator {
+  readonly #binding: string;
+  readonly #breaker: SlidingCircuitBreaker | undefined;
+  readonly #runtime: Runtime;
+  readonly #retry: RetryConfig;
+  readonly #sliceRetry: RetryConfig;
+
+  constructor({ binding, breaker, runtime, logger }: ResilienceOptions) {
+    this.#binding = binding.name;
+    this.#breaker = breaker;
+    this.#runtime = runtime;
+    this.#retry = new RetryConfigFactory().create(binding, logger);
+    // Its records before the one that failed are done: from there on it is read again.
+    this.#sliceRetry = { ...this.#retry, mode: 'seek' };
+  }
+
+  /** Never throws. A promise only where the handler gives one, or fails. */
+  invoke(ready: ReadyRecord, source: RecordSource): Outcome | Promise<Outcome> {
+    const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
+    if (permit === REFUSED) return this.#refused();
+    const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
+    try {
+      const result = ready.handler.invoke([ready.record], [ready.context]);
+      return isPromiseLike(result)
+        ? this.#invokeLater(result, ready, source, { permit, startedAt })
+        : this.#done(ready.context.settle(), permit, startedAt);
+    } catch (error) {
+      return this.#retryAfter(error, ready, source, { permit, startedAt });
+    }
+  }
+
+  /** The handler takes all of these records in one call, which does not throw. For each delivery it gets one. */
+  invokeSlice(
+    slice: readonly ReadyRecord[],
+    call: (slice: readonly ReadyRecord[]) => readonly Outcome[] | Promise<readonly Outcome[]>,
+  ): readonly Outcome[] | Promise<readonly Outcome[]> {
+    const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
+    if (permit === REFUSED)
+      return slice.map((_, index) => (index === 0 ? this.#refused() : handedBack));
+    const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
+    const outcomes = call(slice);
+    return isPromiseLike(outcomes)
+      ? outcomes.then((settled) => this.#sliceDone(slice, settled, permit, startedAt))
+      : this.#sliceDone(slice, outcomes, permit, startedAt);
+  }
+
+  async #invokeLater(
+    result: PromiseLike<unknown>,
+    ready: ReadyRecord,
+    source: RecordSource,
+    pass: Pass,
+  ): Promise<Outcome> {
+    try {
+      await result;
+    } catch (error) {
+      return this.#retryAfter(error, ready, source, pass);
+    }
+    return this.#done(ready.context.settle(), pass.permit, pass.startedAt);
+  }
+
+  #done(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
+    if (this.#breaker)
+      this.#breaker.settle(permit, resultOf(outcome), this.#runtime.monotonic() - startedAt);
+    return outcome;
+  }
+
+  /** The policies see the first call as one of theirs: it fails with what it failed with. */
+  async #retryAfter(
+    firstError: unknown,
+    { delivery }: ReadyRecord,
+    source: RecordSource,
+    { permit, startedAt }: Pass,
+  ): Promise<Outcome> {
+    const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
+    const policy = this.#breaker
+      ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
+      : wrap(retry);
+    const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
+      if (attempt === 1) throw firstError;
+      return callAgain(delivery, source, attempt, signal);
+    };
+    try {
+      return await policy.execute(call, waitSignalOf(delivery));
+    } catch (error) {
+      return error instanceof CallsEnded ? this.#pacedByCircuit(error.outcome) : failedWith(error);
+    }
+  }
+
+  #sliceDone(
+    slice: readonly ReadyRecord[],
+    outcomes: readonly Outcome[],
+    permit: Permit,
+    startedAt: number,
+  ): readonly Outcome[] {
+    const judged = outcomes.map((outcome, index) =>
+      outcome.kind === 'failed'
+        ? this.#afterOneCall(slice[index]!.delivery, outcome.error)
+        : outcome,
+    );
+    const telling = judged.find(({ kind }) => kind === 'failed') ?? judged.at(-1) ?? succeeded;
+    this.#done(telling, permit, startedAt);
+    return judged.map((outcome) => this.#pacedByCircuit(outcome));
+  }
+
+  #afterOneCall(delivery: Delivery, error: Error): Outcome {
+    if (delivery.signal.aborted) return handedBack;
+    const config = this.#sliceRetry;
+    const decision = decideRetry(
+      config,
+      failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
+    );
+    return decision.kind === 'end' ? failureOf(error, 1, decision) : failedWith(error);
+  }
+
+  /**
+   * Where the circuit pauses the binding, it decides when the record is tried again. A backoff of
+   * its own, which grew during the outage, would hold its partition up after the circuit has closed.
+   */
+  #pacedByCircuit(outcome: Outcome): Outcome {
+    const breaker = this.#breaker;
+    if (outcome.kind !== 'failed' || !breaker?.automaticPauseOnOpen) return outcome;
+    return breaker.state === 'CLOSED' || resultOf(outcome) === 'ignored'
+      ? outcome
+      : { ...outcome, delayMs: 0 };
+  }
+
+  #refused(): Outcome {
+    if (this.#breaker?.automaticPauseOnOpen) return refusedForNow;
+    const error = new CircuitBreakerOpenException(this.#binding);
+    return { kind: 'failed', error, attempts: 0, ending: 'circuit-open' };
+  }
+}
+
+/** Rejects with what the handler throws, or with CallsEnded where it ends otherwise than by success. */
+async function callAgain(
+  delivery: Delivery,
+  source: RecordSource,
+  call: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const prepared = await source.prepare(delivery, call);
+  // Preparing may take its time, and a pause promises that nothing reaches a handler after it.
+  if (signal.aborted) throw new CallsEnded(handedBack);
+  if (prepared.kind !== 'ready') throw new CallsEnded(prepared);
+  await prepared.handler.invoke([prepared.record], [prepared.context]);
+  const outcome = prepared.context.settle();
+  if (outcome.kind !== 'succeeded') throw new CallsEnded(outcome);
+  return outcome;
+}

@@ -1,0 +1,47 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolved-binding.js';
+import { errorJudge, type ErrorJudge } from './error-judgement.js';
+
+/** What a retry needs of its binding. It holds nothing that changes: all deliveries share it. */
+export interface RetryConfig {
+  readonly mode: ResolvedBinding['retry']['mode'];
+  /** Calls altogether, the first one included. */
+  readonly maxAttempts: number;
+  /** When a call may still begin, from the poll on. */
+  readonly limitMs: number;
+  readonly expectedProcessingMs: number;
+  readonly judge: ErrorJudge;
+  /** Between call n and the next; `chance` is 0 <= x < 1. */
+  waitAfter(call: number, chance: number): number;
+}
+
+export type RetrySource = Pick<
+  ResolvedBinding,
+  'name' | 'retry' | 'maxPollIntervalMs' | 'expectedProcessingMs'
+>;
+
+export class RetryConfigFactory {
+  create(binding: RetrySource, logger: DriverLogger): RetryConfig {
+    const { retry, maxPollIntervalMs, expectedProcessingMs } = binding;
+    return Object.freeze({
+      mode: retry.mode,
+      maxAttempts: retry.tier0.maxAttempts,
+      limitMs: (maxPollIntervalMs * 7) / 10,
+      expectedProcessingMs,
+      judge: errorJudge(binding, logger),
+      waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
+    });
+  }
+}
+
+/**
+ * Half of a wait is fixed and half is chance, so that many never knock at once. Chance only
+ * shortens it: the cap holds, and so does what the retry budget was calculated from.
+ */
+function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
+  const { initialBackoffMs, multiplier, maxBackoffMs } = tier0;
+  if (initialBackoffMs === 0) return 0;
+  // Far out the power is Infinity, and the cap takes over.
+  const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
+  return full * (1 - chance / 2);
+}

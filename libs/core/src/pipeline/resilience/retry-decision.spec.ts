@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { RetryBudgetCalculator } from '../../config/retry-budget-calculator.js';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { bindingOf, recordingLogger, retryOf } from '../pipeline.spec-support.js';
+import { RetryConfigFactory } from './retry-config-factory.js';
+import { decideRetry, type FailedCall, type RetryDecision } from './retry-decision.js';
+
+type Tier0 = Parameters<typeof retryOf>[0];
+
+const configOf = (tier0: Tier0 = {}, mode: 'in-line' | 'seek' = 'in-line', rest: object = {}) =>
+  new RetryConfigFactory().create(
+    bindingOf({ retry: retryOf(tier0, { mode }), ...rest }),
+    recordingLogger(),
+  );
+
+const failed = (given: Partial<FailedCall> = {}): FailedCall => ({
+  judgement: 'retryable',
+  call: 1,
+  failures: 0,
+  elapsedMs: 0,
+  chance: 0,
+  ...given,
+});
+
+const waits = (tier0: Tier0, chances: readonly number[]): readonly number[] =>
+  chances.map((chance, index) => configOf(tier0).waitAfter(index + 1, chance));
+
+describe('the waits between calls', () => {
+  it.each<[string, Tier0, number[]]>([
+    ['double by default', {}, [100, 200, 400, 800, 1_600, 2_000, 2_000]],
+    ['follow the multiplier', { multiplier: 3 }, [100, 300, 900, 2_000, 2_000]],
+    ['follow a fraction', { multiplier: 1.5 }, [100, 150, 225, 337.5]],
+    ['may stay the same', { multiplier: 1 }, [100, 100, 100]],
+    ['begin as it is said', { initialBackoffMs: 7 }, [7, 14, 28]],
+    ['are never longer than their cap', { maxBackoffMs: 50 }, [50, 50, 50]],
+    ['may be none', { initialBackoffMs: 0, multiplier: 1_000 }, [0, 0, 0]],
+  ])('%s', (_what, tier0, expected) => {
+    expect(
+      waits(
+        tier0,
+        expected.map(() => 0),
+      ),
+    ).toEqual(expected);
+  });
+
+  it('are shortened by chance after the cap, by half at most', () => {
+    expect(waits({ multiplier: 3 }, [0.5, 0.2, 0.75, 0.25])).toEqual([75, 270, 562.5, 1_750]);
+  });
+
+  it('are the same for the same seed', () => {
+    const seeded = (): readonly number[] => {
+      const runtime = new VirtualRuntime({ seed: 42 });
+      return waits(
+        { multiplier: 3 },
+        Array.from({ length: 4 }, () => runtime.random()),
+      );
+    };
+    expect(seeded()).toEqual(seeded());
+    const [first = 0, second = 0, third = 0, fourth = 0] = seeded();
+    expect([first <= 100, second <= 300, third <= 900, fourth <= 2_000]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect([first > 50, second > 150, third > 450, fourth > 1_000]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('are together never longer than what the budget was calculated from', () => {
+    const tier0 = fc.record({
+      maxAttempts: fc.integer({ min: 1, max: 60 }),
+      initialBackoffMs: fc.integer({ min: 0, max: 10_000 }),
+      multiplier: fc.double({ min: 1, max: 1_000, noNaN: true }),
+      maxBackoffMs: fc.integer({ min: 0, max: 100_000 }),
+    });
+    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(tier0, fc.array(chance, { minLength: 60, maxLength: 60 }), (given, chances) => {
+        const total = waits(given, chances.slice(0, given.maxAttempts - 1)).reduce(
+          (sum, wait) => sum + wait,
+          0,
+        );
+        expect(total).toBeLessThanOrEqual(
+          new RetryBudgetCalculator().totalWaitMs(given) * (1 + 1e-9),
+        );
+        for (const wait of waits(given, chances))
+          expect(wait).toBeLessThanOrEqual(given.maxBackoffMs);
+      }),
+    );
+  });
+});
+
+describe('after a call that failed', () => {
+  const again = (waitMs: number): RetryDecision => ({ kind: 'call-again', waitMs });
+  const end = (ending: string, rest: object = {}) => ({ kind: 'end', ending, ...rest });
+
+  it.each<[string, Partial<FailedCall>, object]>([
+    ['the first of three', {}, again(100)],
+    ['the second of three', { call: 2 }, again(200)],
+    ['the last', { call: 3 }, end('exhausted')],
+    ['in a later delivery: its calls are counted anew', { failures: 5 }, again(100)],
+    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
+    ['outside a whitelist', { judgement: 'not-retried' }, end('not-retried')],
+    ['by a guard', { judgement: 'refused' }, end('not-retried')],
+  ])('%s', (_case, given, decision) => {
+    expect(decideRetry(configOf(), failed(given))).toEqual(decision);
+  });
+
+  it('there is none more where one is granted', () => {
+    expect(decideRetry(configOf({ maxAttempts: 1 }), failed())).toEqual(end('exhausted'));
+  });
+
+  it.each<[string, Partial<FailedCall>, object]>([
+    ['the wait fits to the millisecond', { elapsedMs: 600 }, again(100)],
+    ['the wait would end too late', { elapsedMs: 601 }, end('over-budget')],
+    ['a wait shortened by chance fits', { elapsedMs: 640, chance: 0.8 }, again(60)],
+    ['the time is over already', { elapsedMs: 5_000 }, end('over-budget')],
+    ['it was the last anyway', { elapsedMs: 5_000, call: 3 }, end('exhausted')],
+  ])(
+    '70 %% of maxPollIntervalMs from the poll on are not exceeded: %s',
+    (_case, given, decision) => {
+      const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000 });
+      expect(decideRetry(config, failed(given))).toEqual(decision);
+    },
+  );
+
+  it('the time that the next call is expected to take must fit, too', () => {
+    const config = configOf({}, 'in-line', { maxPollIntervalMs: 1_000, expectedProcessingMs: 300 });
+    expect(decideRetry(config, failed({ elapsedMs: 300 }))).toEqual(again(100));
+    expect(decideRetry(config, failed({ elapsedMs: 301 }))).toEqual(end('over-budget'));
+  });
+
+  it.each<[string, Partial<FailedCall>, object]>([
+    ['the first', {}, end('delivered-again', { delayMs: 100 })],
+    ['the second', { failures: 1 }, end('delivered-again', { delayMs: 200 })],
+    ['the third and last', { failures: 2 }, end('exhausted')],
+    ['one beyond', { failures: 9 }, end('exhausted')],
+    ['of a bad message', { judgement: 'permanent' }, end('permanent')],
+    [
+      'with the slice over its time, since nothing sleeps',
+      { elapsedMs: 9e9 },
+      end('delivered-again', { delayMs: 100 }),
+    ],
+  ])("with mode 'seek' each delivery is one call: %s", (_case, given, decision) => {
+    expect(decideRetry(configOf({}, 'seek'), failed(given))).toEqual(decision);
+  });
+});

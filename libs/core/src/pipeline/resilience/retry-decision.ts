@@ -1,0 +1,63 @@
+import type { FailedOutcome, FailureEnding } from '../../model/outcome.js';
+import type { ErrorJudgement } from './error-judgement.js';
+import type { RetryConfig } from './retry-config-factory.js';
+
+/** After a call that failed. */
+export type RetryDecision = { readonly kind: 'call-again'; readonly waitMs: number } | RetryEnd;
+
+export interface RetryEnd {
+  readonly kind: 'end';
+  readonly ending: FailureEnding;
+  readonly delayMs?: number;
+}
+
+export interface FailedCall {
+  readonly judgement: ErrorJudgement;
+  /** Within this delivery, from 1. */
+  readonly call: number;
+  /** Deliveries of the record that failed before. */
+  readonly failures: number;
+  /** Since the slice came out of its poll. */
+  readonly elapsedMs: number;
+  /** 0 <= x < 1 */
+  readonly chance: number;
+}
+
+export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecision {
+  switch (failed.judgement) {
+    case 'permanent':
+      return { kind: 'end', ending: 'permanent' };
+    case 'refused':
+    case 'not-retried':
+      return { kind: 'end', ending: 'not-retried' };
+    case 'retryable':
+      return config.mode === 'seek' ? bySeek(config, failed) : inLine(config, failed);
+  }
+}
+
+/** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
+function bySeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
+  const call = failures + 1;
+  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
+  return { kind: 'end', ending: 'delivered-again', delayMs: config.waitAfter(call, chance) };
+}
+
+/**
+ * The budget is min(configured duration, maxPollIntervalMs x 0.7 - elapsed). The configured
+ * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
+ */
+function inLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
+  if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
+  const waitMs = config.waitAfter(call, chance);
+  const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
+  return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', ending: 'over-budget' };
+}
+
+export function failureOf(
+  error: Error,
+  attempts: number,
+  { ending, delayMs }: RetryEnd,
+): FailedOutcome {
+  const failure = { kind: 'failed', error, attempts, ending } as const;
+  return delayMs === undefined ? failure : { ...failure, delayMs };
+}

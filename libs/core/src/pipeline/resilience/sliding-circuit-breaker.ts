@@ -1,0 +1,174 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import type {
+  CircuitBreaker,
+  CircuitChangeCause,
+  CircuitFigures,
+  CircuitState,
+  CircuitTransition,
+} from '../../model/circuit-breaker.js';
+import { CallWindow } from './call-window.js';
+import type { CircuitBreakerConfig } from './circuit-breaker-config-factory.js';
+
+/** `ignored`: it says nothing about what the handler depends on, e.g. because the message was bad. */
+export type CallResult = 'succeeded' | 'failed' | 'ignored';
+
+/** What `admit` gives; a call brings it back with its result. */
+export type Permit = number;
+export const REFUSED: Permit = -1;
+
+/**
+ *             a rate reaches its threshold
+ *   CLOSED ─────────────────────────────────► OPEN ◄─┐
+ *     ▲                                        │     │ the trial calls reach a threshold
+ *     │ the trial calls do not    its own timer│     │
+ *     └──────────────────────── HALF_OPEN ◄────┘─────┘
+ *
+ * cockatiel's breaker leaves OPEN when somebody calls. Nobody calls a binding that is paused, so
+ * this one has a timer. The rates, `>=`, and the number of trial calls are those of Resilience4j.
+ */
+export class SlidingCircuitBreaker implements CircuitBreaker {
+  readonly waitDurationInOpenStateMs: number;
+  readonly automaticPauseOnOpen: boolean;
+  readonly #listeners = new Set<(transition: CircuitTransition) => void>();
+  readonly #window: CallWindow;
+  readonly #trials: CallWindow;
+  #state: CircuitState = 'CLOSED';
+  #since: number;
+  /** Grows with each change of state: what began before it has no say after it. */
+  #epoch: Permit = 0;
+  #trialsBegun = 0;
+  /** By the monotonic clock. */
+  #grantedAt = 0;
+  #timer: Timer | undefined;
+
+  constructor(
+    private readonly config: CircuitBreakerConfig,
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+  ) {
+    this.waitDurationInOpenStateMs = config.waitDurationInOpenStateMs;
+    this.automaticPauseOnOpen = config.automaticPauseOnOpen;
+    this.#window = new CallWindow(config.slidingWindowSize);
+    this.#trials = new CallWindow(config.permittedNumberOfCallsInHalfOpenState);
+    this.#since = runtime.now();
+  }
+
+  get state(): CircuitState {
+    return this.#state;
+  }
+
+  get since(): number {
+    return this.#since;
+  }
+
+  get figures(): CircuitFigures {
+    return this.#state === 'HALF_OPEN' ? this.#trials.figures : this.#window.figures;
+  }
+
+  onTransition(listener: (transition: CircuitTransition) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** REFUSED, or a permit that must come back with `settle`. */
+  admit(): Permit {
+    switch (this.#state) {
+      case 'CLOSED':
+        return this.#epoch;
+      case 'OPEN':
+        return REFUSED;
+      case 'HALF_OPEN':
+        if (this.#trialsBegun >= this.#trials.size && !this.#grantsMore()) return REFUSED;
+        this.#trialsBegun++;
+        return this.#epoch;
+    }
+  }
+
+  settle(permit: Permit, result: CallResult, durationMs: number): void {
+    if (permit !== this.#epoch) return;
+    if (result === 'ignored') return this.#giveBack();
+    const isTrial = this.#state === 'HALF_OPEN';
+    const window = isTrial ? this.#trials : this.#window;
+    // As Resilience4j: a call is slow when it took longer, not when it took as long.
+    window.add(result === 'failed', durationMs > this.config.slowCallDurationMs);
+    if (isTrial) this.#decideTrials();
+    else this.#decide();
+  }
+
+  reset(): void {
+    this.#window.clear();
+    // Even where it is CLOSED: calls that still run began before.
+    this.#epoch++;
+    if (this.#state !== 'CLOSED') this.#become('CLOSED', 'reset', this.figures);
+  }
+
+  #decide(): void {
+    if (this.#window.calls < this.config.minimumNumberOfCalls) return;
+    const cause = this.#tooBad(this.#window);
+    if (cause) this.#become('OPEN', cause, this.#window.figures);
+  }
+
+  #decideTrials(): void {
+    if (this.#trials.calls < this.#trials.size) return;
+    const { figures } = this.#trials;
+    const cause = this.#tooBad(this.#trials);
+    if (cause) return this.#become('OPEN', cause, figures);
+    this.#window.clear();
+    this.#become('CLOSED', 'recovered', figures);
+  }
+
+  #tooBad(window: CallWindow): CircuitChangeCause | undefined {
+    if (window.reachesFailureRate(this.config.failureRateThreshold)) return 'failure-rate';
+    if (window.reachesSlowRate(this.config.slowCallRateThreshold)) return 'slow-call-rate';
+    return undefined;
+  }
+
+  /**
+   * A handler that never ends would keep its place, and with it the whole binding. As long as the
+   * circuit was open, so long it waits for its trial calls; then others may show how things are.
+   */
+  #grantsMore(): boolean {
+    const now = this.runtime.monotonic();
+    if (now - this.#grantedAt < this.waitDurationInOpenStateMs) return false;
+    this.#grantedAt = now;
+    this.#trialsBegun = this.#trials.calls;
+    return true;
+  }
+
+  /** A trial that told nothing makes room for another, else the circuit could stay half open for ever. */
+  #giveBack(): void {
+    if (this.#state === 'HALF_OPEN') this.#trialsBegun--;
+  }
+
+  #become(to: CircuitState, cause: CircuitChangeCause, figures: CircuitFigures): void {
+    const from = this.#state;
+    this.#epoch++;
+    this.#state = to;
+    this.#since = this.runtime.now();
+    this.#trials.clear();
+    this.#trialsBegun = 0;
+    this.#grantedAt = this.runtime.monotonic();
+    this.#timer?.cancel();
+    this.#timer = to === 'OPEN' ? this.#halfOpenLater() : undefined;
+    this.#tell({ from, to, cause, figures, at: this.#since });
+  }
+
+  #halfOpenLater(): Timer {
+    const halfOpen = (): void => this.#become('HALF_OPEN', 'wait-over', this.#window.figures);
+    return this.runtime.setTimer(halfOpen, this.waitDurationInOpenStateMs, { background: true });
+  }
+
+  #tell(transition: CircuitTransition): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(transition);
+      } catch (error) {
+        this.logger.error('A listener for the transitions of a circuit threw', {
+          binding: this.config.binding,
+          error: String(error),
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { BrokerError, ClosedError, type BrokerDriver } from '@nest-event-bus/broker';
+import * as contract from '@nest-event-bus/broker/contract';
+import * as kafkajs from '@nest-event-bus/broker/kafkajs';
+import { memory } from '@nest-event-bus/broker/memory';
+import { VirtualRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
+import {
+  EventBusConnector,
+  EventBusModule,
+  type EventBusHealth,
+  type EventBusModuleOptions,
+} from '@nest-event-bus/core';
+import { fromEnvironment } from '@nest-event-bus/core/presets';
+import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
+import * as testing from '@nest-event-bus/testing';
+import type { DynamicModule } from '@nestjs/common';
+
+/** Compiled, not run: the declarations of every entry point are found and consistent. */
+export const driver: BrokerDriver = memory();
+export const runtime: Runtime = new VirtualRuntime();
+export const error: BrokerError = new ClosedError('closed');
+export const options: EventBusModuleOptions = {
+  driver,
+  bindings: { orders: { topic: 'orders', groupId: 'shop' } },
+};
+export const bus: DynamicModule = EventBusModule.forRoot(options);
+export const health = (connector: EventBusConnector): EventBusHealth => connector.health();
+export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHealthy('eventbus');
+export const everything = { contract, kafkajs, testing, fromEnvironment };
+
+// Were the declarations not found, everything would be `any` and these would compile.
+// @ts-expect-error: no such method
+driver.missing();
+// @ts-expect-error: no such option
+export const misspelt: EventBusModuleOptions = { bindngs: {} };
+// @ts-expect-error: Nest's own types are found too
+bus.missing();
+// @ts-expect-error: the indicator's answer is one of Terminus
+indicated.call(undefined, 7).missing();

@@ -1,0 +1,7 @@
+/** The entry points that the installed packages themselves declare. */
+exports.entryPoints = ['broker', 'core', 'testing'].flatMap((library) => {
+  const name = `@nest-event-bus/${library}`;
+  return Object.keys(require(`${name}/package.json`).exports)
+    .filter((subpath) => subpath !== './package.json')
+    .map((subpath) => name + subpath.slice(1));
+});

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join, posix } from 'node:path';
+import ts from 'typescript';
+import { moduleSpecifiers } from '../../tools/boundaries/source-file.mjs';
+import { readSources } from '../../tools/boundaries/source-tree.mjs';
+
+const root = join(__dirname, '../..');
+const sources = new Map(readSources(root).map(({ path, text }) => [path, text]));
+
+/** What an entry point reaches, over all files of ours. Types count: its declarations name them. */
+function reachedFrom(entryPoint: string) {
+  const files = new Set([fileOf(entryPoint)]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    for (const specifier of specifiersIn(file)) {
+      if (specifier.startsWith('.'))
+        files.add(sourceOf(posix.join(posix.dirname(file), specifier)));
+      else if (specifier.startsWith('@nest-event-bus/')) files.add(fileOf(specifier));
+      else if (!isBuiltin(specifier)) packages.add(packageOf(specifier));
+    }
+  }
+  return { files: [...files], packages: [...packages].sort() };
+}
+
+function specifiersIn(path: string): readonly string[] {
+  const text = sources.get(path);
+  if (text === undefined) throw new Error(`${path} is imported, but does not exist`);
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  return moduleSpecifiers(file).map((specifier) => specifier.text);
+}
+
+function fileOf(entryPoint: string): string {
+  const [, library = '', ...room] = entryPoint.split('/');
+  return ['libs', library, 'src', ...room, 'index.ts'].join('/');
+}
+
+function sourceOf(path: string): string {
+  return path.replace(/\.(c?)js$/, '.$1ts');
+}
+
+function packageOf(specifier: string): string {
+  const [first = '', second = ''] = specifier.split('/');
+  return first.startsWith('@') ? `${first}/${second}` : first;
+}
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>;
+  readonly peerDependencies?: Record<string, string>;
+  readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>;
+}
+
+/** What is there wherever the library is installed. */
+function alwaysInstalled(library: string): readonly string[] {
+  const path = join(root, 'libs', library, 'package.json');
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+  const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
+  const peers = Object.keys(peerDependencies);
+  return [
+    ...Object.keys(dependencies),
+    ...peers.filter((peer) => !peerDependenciesMeta[peer]?.optional),
+  ];
+}
+
+describe('whoever imports the event bus loads nothing that he did not ask for', () => {
+  it.each(['@nest-event-bus/core', '@nest-event-bus/core/presets'])(
+    '%s reaches only what is installed with it',
+    (entryPoint) => {
+      const { packages } = reachedFrom(entryPoint);
+      const installed = [...alwaysInstalled('core'), ...alwaysInstalled('broker')];
+      expect(packages.filter((name) => !installed.includes(name))).toEqual([]);
+    },
+  );
+
+  // Their CommonJS under Nest 12 breaks native-ESM Jest, and registering them twice breaks applications.
+  it.each(['@nestjs/terminus', '@nestjs/schedule', '@willsoto/nestjs-prometheus', 'prom-client'])(
+    '%s is not part of it, nor required by package.json',
+    (name) => {
+      for (const entryPoint of ['@nest-event-bus/core', '@nest-event-bus/core/presets']) {
+        expect(reachedFrom(entryPoint).packages).not.toContain(name);
+      }
+      expect(alwaysInstalled('core')).not.toContain(name);
+    },
+  );
+
+  it('the walk follows the imports: it finds Nest from the root, and Terminus from /terminus', () => {
+    const { files, packages } = reachedFrom('@nest-event-bus/core');
+    expect(packages).toEqual(expect.arrayContaining(['@nestjs/common', '@nestjs/core', 'kafkajs']));
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'libs/core/src/module/event-bus-bootstrap.ts',
+        'libs/broker/src/kafkajs/index.ts',
+      ]),
+    );
+    expect(reachedFrom('@nest-event-bus/core/terminus').packages).toContain('@nestjs/terminus');
+  });
+});
