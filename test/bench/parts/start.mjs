@@ -9,8 +9,9 @@ const SESSIONS = BINDINGS * (1 + TIERS);
 const names = Array.from({ length: BINDINGS }, (_, index) => `bench-${index}`);
 const topics = names.flatMap((name) => [
   name,
-  ...Array.from({ length: TIERS }, (_, tier) => `${name}-retry-${tier + 1}`),
+  ...Array.from({ length: TIERS }, (_, tier) => `${name}.retry-${tier + 1}`),
 ]);
+const PATIENCE_MS = 90_000;
 let round = 0;
 
 /** From nothing to the last session that has joined its group. */
@@ -51,11 +52,19 @@ async function startBus(brokers) {
     .listAll()
     .flatMap(({ mainContainer, retryTierContainers }) => [mainContainer, ...retryTierContainers]);
   if (containers.length !== SESSIONS) throw new Error(`${containers.length} containers`);
-  while (!containers.every(({ status }) => status.state === 'joined'))
+  while (!containers.every(({ status }) => status.state === 'joined')) {
+    if (performance.now() - startedAt > PATIENCE_MS) throw new Error(standOf(containers));
     await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   const seconds = (performance.now() - startedAt) / 1_000;
   await application.close();
   return SESSIONS / seconds;
+}
+
+function standOf(containers) {
+  const lazy = containers.find(({ status }) => status.state !== 'joined');
+  const joined = containers.filter(({ status }) => status.state === 'joined').length;
+  return `only ${joined} of ${SESSIONS} joined; ${lazy.id} is ${lazy.status.state}: ${lazy.status.error?.message}`;
 }
 
 function applicationOf(options) {

@@ -72,7 +72,6 @@ class Stage {
         heartbeatIntervalMs: 300,
         rebalanceTimeoutMs: 10_000,
         // A seek in a partition that the driver's long poll asks for takes effect when that poll ends.
-        fetch: { maxWaitMs: 250 },
       },
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',

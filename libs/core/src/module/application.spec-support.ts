@@ -21,6 +21,9 @@ export class Said implements LoggerService {
   }
 }
 
+/** Options as users write them, as a literal. */
+export type Options = Pick<EventBusProperties, keyof EventBusProperties>;
+
 type Written = string | (Partial<OutgoingRecord> & Pick<OutgoingRecord, 'value'>);
 
 /** Applications on a broker in this process, in virtual time. */
@@ -32,12 +35,12 @@ export class World {
   readonly #applications: { close(): Promise<void> }[] = [];
 
   /** What of the options is the same in nearly every test. */
-  options(bindings: EventBusProperties['bindings'] = {}): EventBusProperties {
+  options(bindings: Options['bindings'] = {}): Options {
     const driver = memory({ broker: this.broker, clientId: 'bus' });
     return { driver, runtime: this.runtime, bindings };
   }
 
-  bus(options: EventBusProperties): ReturnType<typeof EventBusModule.forRoot> {
+  bus(options: Options): ReturnType<typeof EventBusModule.forRoot> {
     return EventBusModule.forRoot({ ...this.options(), ...options });
   }
 
@@ -73,7 +76,7 @@ export class World {
   async startOrders(
     providers: NonNullable<ModuleMetadata['providers']>,
     properties: object = {},
-    options: EventBusProperties = {},
+    options: Options = {},
   ): Promise<TestingModule> {
     const bindings = { orders: { topic: 'orders', groupId: 'shop', ...properties } };
     return this.start({ imports: [this.bus({ ...options, bindings })], providers });

@@ -75,7 +75,7 @@ describe('concurrency', () => {
     const partitions = members.flatMap(({ assignment }) =>
       assignment.map((each) => each.partition),
     );
-    expect(partitions.toSorted()).toEqual([0, 1, 2, 3]);
+    expect(partitions.toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3]);
     expect(world.health(application)).toMatchObject({ status: 'UP' });
   });
 });
@@ -199,7 +199,9 @@ describe('what the broker sees of the time-outs', () => {
     await world.write('orders', '0');
     await startOne();
     const assigned = async (): Promise<readonly number[]> =>
-      (await world.members()).map(({ assignment }) => assignment.length).toSorted();
+      (await world.members())
+        .map(({ assignment }) => assignment.length)
+        .toSorted((one, other) => one - other);
     await world.runtime.advance(15_000);
     expect(await assigned()).not.toEqual([2, 2]);
     await world.runtime.advance(10_000);

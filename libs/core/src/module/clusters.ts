@@ -58,6 +58,7 @@ export class Clusters {
     const { brokers, clientId, ssl, sasl } = options;
     return kafkajs({
       brokers: brokers ?? [],
+      clientId,
       ssl,
       sasl: sasl as KafkajsOptions['sasl'],
       runtime: this.runtime,

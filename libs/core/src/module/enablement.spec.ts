@@ -1,12 +1,11 @@
 import { memory } from '@nest-event-bus/broker/memory';
 import { Injectable } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
-import type { EventBusProperties } from '../config/event-bus-properties.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
-import { World } from './application.spec-support.js';
+import { World, type Options } from './application.spec-support.js';
 import { EventBusModule } from './event-bus.module.js';
 
 let world: World;
@@ -30,14 +29,14 @@ class Orders {
 
 const bindings = { orders: { topic: 'orders', groupId: 'shop' } };
 
-const start = (options: EventBusProperties): Promise<TestingModule> =>
+const start = (options: Options): Promise<TestingModule> =>
   world.start({
     imports: [EventBusModule.forRoot({ runtime: world.runtime, bindings, ...options })],
     providers: [Orders],
   });
 
 describe('a bus that is switched off', () => {
-  const ways: readonly (readonly [string, () => EventBusProperties, number])[] = [
+  const ways: readonly (readonly [string, () => Options, number])[] = [
     ['enabled: false', () => ({ enabled: false }), 0],
     ['enabled: false with a driver', () => ({ ...world.options(bindings), enabled: false }), 0],
     ["'if-configured' without brokers", () => ({ enabled: 'if-configured' }), 1],
@@ -109,7 +108,10 @@ describe('a broker that cannot be reached', () => {
     const application = await start(world.options(bindings));
     await world.write('orders', '1');
     await world.runtime.advance(10_000);
-    const { status, bindings: [binding] = [] } = world.health(application);
+    const {
+      status,
+      bindings: [binding],
+    } = world.health(application);
     expect(status).toBe('DOWN');
     expect(binding).toMatchObject({ binding: 'orders', state: 'RUNNING', status: 'DOWN' });
     expect(binding?.reasons.join()).not.toBe('');

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { eventually } from '@nest-event-bus/testing';
+
+export interface ChildOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A TypeScript file that runs in a process of its own, and what it prints. */
+export class Child {
+  #hasEnded = false;
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<number | null>;
+  readonly #process: ReturnType<typeof spawn>;
+
+  constructor(script: string, { args = [], env = {} }: ChildOptions = {}) {
+    const loader = join(__dirname, '../../support/run-typescript.mjs');
+    this.#process = spawn(process.execPath, ['--import', loader, script, ...args], {
+      env: { ...process.env, NO_COLOR: '1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process.stdout?.on('data', (text: Buffer) => (this.stdout += text.toString()));
+    this.#process.stderr?.on('data', (text: Buffer) => (this.stderr += text.toString()));
+    this.ended = new Promise((resolve) =>
+      this.#process.once('close', (code) => {
+        this.#hasEnded = true;
+        resolve(code);
+      }),
+    );
+  }
+
+  async hasSaid(text: string): Promise<void> {
+    await eventually(() => this.stdout.includes(text) || this.#hasEnded, {
+      description: `the child to say '${text}'`,
+      timeoutMs: 15_000,
+    });
+    if (!this.stdout.includes(text))
+      throw new Error(
+        `The child ended without saying '${text}'. It said: ${this.stdout}${this.stderr}`,
+      );
+  }
+
+  terminate(): void {
+    this.#process.kill('SIGTERM');
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL');
+  }
+}
