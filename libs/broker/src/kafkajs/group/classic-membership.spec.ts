@@ -512,6 +512,21 @@ describe('a callback that throws', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
+  it('onAssigned that was interrupted by the end of its generation is no trouble', async () => {
+    member = new MemberUnderTest();
+    member.on.onAssigned = (_, __, ending) =>
+      new Promise((_resolve, reject) =>
+        ending.addEventListener('abort', () => reject(ending.reason as Error)),
+      );
+    member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0));
+    member.membership.start();
+    await member.runtime.settle();
+    member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(0));
+    await member.rebalance();
+    expect(member.states).not.toContain('retrying');
+    member.on = {};
+  });
+
   it('onRevoked: it is reported, and the partitions are handed over', async () => {
     member = await new MemberUnderTest().join();
     member.on.onRevoked = () => Promise.reject(ofTheUser);

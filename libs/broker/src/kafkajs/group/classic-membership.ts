@@ -166,7 +166,12 @@ export class ClassicMembership implements Membership {
   async #assign(term: Term): Promise<void> {
     const { host } = this.#options;
     const { generation } = term.snapshot;
-    const told = await this.#tell(() => host.onAssigned(term.partitions, generation, term.ending));
+    const told = await this.#tell(() =>
+      host.onAssigned(term.partitions, generation, term.ending).catch((error: unknown) => {
+        // The generation ended while it was being taken over: nobody's trouble.
+        if (error !== term.ending.reason) throw error;
+      }),
+    );
     term.assigned = true;
     if (told && !term.ending.aborted) this.#status.stable(generation);
   }
