@@ -41,8 +41,8 @@ class PrivateLogger implements DriverLogger {
   error(): void {
     this.count();
   }
-  count(): void {
-    this.#lines++;
+  private count(): number {
+    return ++this.#lines;
   }
 }
 

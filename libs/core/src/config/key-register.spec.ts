@@ -66,11 +66,11 @@ describe('A key without an effect', () => {
   it('is told once for the defaults and for a preset, however many bindings there are', () => {
     const options = {
       brokers: 'a:1',
-      defaults: { preset: 'strategy-reconciliation', dlt: { verifyTopic: true } },
+      defaults: { preset: 'strategy-reconciliation', dlt: { strategy: 'CUSTOM' } },
       bindings: { a: { topic: 'a', groupId: 'g' }, b: { topic: 'b', groupId: 'g' } },
     } as const;
     expect(resolveOptions(options).pendingKeys.map(({ path }) => path)).toEqual([
-      'defaults.dlt.verifyTopic',
+      'defaults.dlt.strategy',
       'PRESETS.strategy-reconciliation.dlt.topicSuffix',
       'PRESETS.strategy-reconciliation.dlt.headerProfile',
     ]);

@@ -123,7 +123,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
   binding('dlt.headerProfile', PENDING),
-  binding('dlt.verifyTopic', PENDING, false),
+  binding('dlt.verifyTopic', 'module/topic-checks.spec.ts'),
   binding('batchFailureStrategy', PENDING),
   binding('orderingMode', PENDING, 'RELAXED_IN_RETRY'),
   binding('strictExhaustion', PENDING),

@@ -1,4 +1,4 @@
-import type { DriverLogger } from '@nest-event-bus/broker';
+import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
@@ -19,6 +19,7 @@ import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
 import { publishTargets } from './publish-targets.js';
+import { TopicChecks } from './topic-checks.js';
 
 /** Where the pieces are put together. Each is a plain class that knows neither Nest nor how the others are made. */
 export class EventBusKernel {
@@ -41,6 +42,9 @@ export class EventBusKernel {
     const parts = { registry, admission, runtime, logger, drainTimeoutMs };
     const lifecycle = new LifecycleManager(parts);
     new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
+    const driverOf = (cluster: string): BrokerDriver =>
+      this.#settings.require('look at topics').clusters.driver(cluster);
+    new TopicChecks({ driverOf, runtime, logger }).attach(registry);
     const builder = new BindingBuilder(this.#settings, registry, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;

@@ -187,7 +187,7 @@ describe('options from loaders', () => {
 
 describe('options that do nothing in this version', () => {
   it('are told at start', async () => {
-    await world.startOrders([Orders], { dlt: { verifyTopic: true } });
-    expect(world.said.warnings.join('\n')).toContain('bindings.orders.dlt.verifyTopic');
+    await world.startOrders([Orders], { dlt: { strategy: 'CUSTOM' } });
+    expect(world.said.warnings.join('\n')).toContain('bindings.orders.dlt.strategy');
   });
 });
