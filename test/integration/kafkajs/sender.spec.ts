@@ -195,18 +195,18 @@ describeWithCluster('the sender behind a bad network', { proxied: true }, (clust
       const error = await sendErrorOf(producer.send([{ topic, value: 'lost answer' }]));
       expect([statesOf(error), error.retriable]).toEqual([['unknown'], true]);
     });
-    expect(values.slice(0, 2)).toEqual(['before', 'lost answer']);
+    expect(values).toEqual(['before', 'lost answer']);
   });
 
   it('sends again once the network is back', async () => {
     const values = await swallowed({ requestTimeoutMs: 300 }, async (topic, producer) => {
-      const sending = producer.send([{ topic, value: 'twice perhaps' }]);
+      const sending = producer.send([{ topic, value: 'sent twice' }]);
       await sleep(realRuntime, 350);
       cluster().proxies[0]?.forward();
       const [written] = await sending;
-      expect(written?.offset).toBeGreaterThan(0);
+      expect(written?.offset).toBe(1);
     });
-    expect(new Set(values)).toEqual(new Set(['before', 'twice perhaps']));
+    expect(values).toEqual(['before', 'sent twice']);
   });
 
   it('writes everything, in order, over connections that are cut in mid-sentence', async () => {
@@ -229,7 +229,7 @@ describeWithCluster('the sender behind a bad network', { proxied: true }, (clust
       for (const partition of [0, 1]) {
         const values = (await valuesOf(direct, topic, partition)).map(Number);
         const expected = Array.from({ length: 1_500 }, (_, at) => at * 2 + partition);
-        expect([...new Set(values)]).toEqual(expected);
+        expect(values).toEqual(expected);
       }
       await driver.close();
     });
@@ -237,7 +237,7 @@ describeWithCluster('the sender behind a bad network', { proxied: true }, (clust
 });
 
 describeWithCluster('the sender while leaders die', { brokers: 3 }, (cluster) => {
-  it('has written what it acknowledged, each record in one partition, in order', async () => {
+  it('has written each record once, where it says, in order', async () => {
     await withTopic(cluster().brokers, { partitions: 6 }, async (topic, driver) => {
       const traffic = new Traffic(driver.producer({ requestTimeoutMs: 5_000 }), topic, 6);
       const stopped = traffic.run();
@@ -285,16 +285,17 @@ class Traffic {
   }
 
   async expectTruth(driver: BrokerDriver): Promise<void> {
-    const homes = new Map<string, number>();
+    const all: string[] = [];
     for (let partition = 0; partition < this.partitions; partition++) {
       const values = await valuesOf(driver, this.topic, partition);
       for (const { value, at } of this.acknowledged)
         if (at.partition === partition) expect([value, values[at.offset]]).toEqual([value, value]);
-      for (const value of values) expect(homes.get(value) ?? partition).toBe(partition);
-      for (const value of values) homes.set(value, partition);
-      const explicit = [...new Set(values)].filter((value) => value.startsWith('explicit'));
+      all.push(...values);
+      const explicit = values.filter((value) => value.startsWith('explicit'));
       expect(explicit).toEqual(this.#explicit[partition]);
     }
+    expect(all).toHaveLength(this.#sent);
+    expect(new Set(all).size).toBe(this.#sent);
   }
 
   async #send(): Promise<void> {

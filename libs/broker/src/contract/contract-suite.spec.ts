@@ -73,6 +73,9 @@ describe('the contract suite', () => {
         'this test environment has no "loseCoordinator"',
         'the driver\'s capabilities say: not "transactions"',
         'the driver\'s capabilities say: not "gzip"',
+        'the driver\'s capabilities say: not "snappy"',
+        'the driver\'s capabilities say: not "lz4"',
+        'the driver\'s capabilities say: not "zstd"',
         'the driver\'s capabilities say: not "range"',
         'the driver\'s capabilities say: not "sticky"',
       ]),
@@ -83,7 +86,7 @@ describe('the contract suite', () => {
     const notebook = new Notebook();
     const capabilities = {
       assignors: ['range', 'sticky'],
-      compressions: ['none', 'gzip'],
+      compressions: ['none', 'gzip', 'snappy', 'lz4', 'zstd'],
       transactions: true,
       idempotentSends: true,
     } as const;

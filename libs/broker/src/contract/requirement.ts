@@ -9,6 +9,9 @@ const capabilityChecks = {
   'no transactions': (capabilities: BrokerCapabilities) => !capabilities.transactions,
   'idempotent sends': (capabilities: BrokerCapabilities) => capabilities.idempotentSends,
   gzip: (capabilities: BrokerCapabilities) => capabilities.compressions.includes('gzip'),
+  snappy: (capabilities: BrokerCapabilities) => capabilities.compressions.includes('snappy'),
+  lz4: (capabilities: BrokerCapabilities) => capabilities.compressions.includes('lz4'),
+  zstd: (capabilities: BrokerCapabilities) => capabilities.compressions.includes('zstd'),
   range: (capabilities: BrokerCapabilities) => capabilities.assignors.includes('range'),
   sticky: (capabilities: BrokerCapabilities) => capabilities.assignors.includes('sticky'),
 } as const;

@@ -5,6 +5,7 @@ import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/dri
 import { ClosedError } from '../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../port/producer.js';
 import { validateConsumerOptions, validateProducerOptions } from '../port/validate-options.js';
+import { writableCompressions } from '../records/index.js';
 import { realRuntime } from '../runtime/index.js';
 import { KafkajsAdmin } from './admin/kafkajs-admin.js';
 import { KafkajsConsumer } from './consuming/kafkajs-consumer.js';
@@ -15,9 +16,9 @@ import { Cluster, requireKafkajsVersion } from './wire/index.js';
 
 const CAPABILITIES: BrokerCapabilities = {
   assignors: ['sticky', 'range'],
-  compressions: ['none', 'gzip'],
+  compressions: writableCompressions,
   transactions: false,
-  idempotentSends: false,
+  idempotentSends: true,
 };
 
 interface Closable {

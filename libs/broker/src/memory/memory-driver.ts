@@ -8,6 +8,7 @@ import {
   validateConsumerOptions,
   validateProducerOptions,
 } from '../port/validate-options.js';
+import { writableCompressions } from '../records/index.js';
 import type { Runtime } from '../runtime/index.js';
 import { MemoryAdmin } from './client/admin/memory-admin.js';
 import { MemoryConsumer } from './client/consumer/memory-consumer.js';
@@ -40,7 +41,7 @@ const KEYS = [
 
 export const memoryCapabilities: BrokerCapabilities = {
   assignors: ['sticky', 'range'],
-  compressions: ['none', 'gzip'],
+  compressions: writableCompressions,
   transactions: true,
   idempotentSends: true,
 };

@@ -4,6 +4,7 @@ import type { Compression, ProducerOptions, ProducerSession } from './producer.j
 
 export interface BrokerCapabilities {
   readonly assignors: readonly AssignorName[];
+  /** What a producer of this process can write. Reading needs none of them: every codec of Kafka is read. */
   readonly compressions: readonly Compression[];
   readonly transactions: boolean;
   /** A retried send never writes a record twice. */

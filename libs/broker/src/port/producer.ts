@@ -1,7 +1,7 @@
 import type { OffsetCommit } from './consumer.js';
 import type { OutgoingRecord, WrittenRecord } from './record.js';
 
-export type Compression = 'none' | 'gzip';
+export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 
 export interface ProducerOptions {
   /** Records that wait for each other in one request. Default 16 KiB. */
@@ -16,8 +16,13 @@ export interface ProducerOptions {
   readonly deliveryTimeoutMs?: number;
   /** Of one request. Default 30 s. */
   readonly requestTimeoutMs?: number;
-  /** Default `'none'`. */
+  /** One of the driver's `capabilities.compressions`. Default `'none'`. */
   readonly compression?: Compression;
+  /**
+   * A retry never writes a record twice, and a batch never takes another's place. Default true;
+   * false where the credentials do not allow it: at least once then.
+   */
+  readonly idempotent?: boolean;
 }
 
 export interface SendOptions {

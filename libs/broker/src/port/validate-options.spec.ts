@@ -92,6 +92,7 @@ describe('Producer options', () => {
       deliveryTimeoutMs: 120_000,
       requestTimeoutMs: 30_000,
       compression: 'none',
+      idempotent: true,
     });
   });
 
@@ -102,10 +103,12 @@ describe('Producer options', () => {
   it.each([
     [{ linger: 1 }, /Did you mean "lingerMs"/],
     [{ acks: 1 }, /no "acks"/],
-    [{ compression: 'zstd' }, /one of "none", "gzip"; got "zstd"/],
+    [{ compression: 'zstd' }, /one of "none", "gzip"; got "zstd".*Node.js 22.15/],
+    [{ compression: 'gzp' }, /got "gzp"\. Did you mean "gzip"\?$/],
     [{ bufferBytes: 10 }, /smaller than producer.batchBytes/],
     [{ requestTimeoutMs: 2, deliveryTimeoutMs: 1 }, /longer than producer.deliveryTimeoutMs/],
     [{ lingerMs: -1 }, /at least 0/],
+    [{ idempotent: 'no' }, /producer.idempotent must be true or false/],
   ])('reject %j', (options, message) => {
     expect(() => producer(options)).toThrow(message);
   });

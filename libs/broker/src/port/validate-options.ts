@@ -47,6 +47,7 @@ const PRODUCER_KEYS = [
   'deliveryTimeoutMs',
   'requestTimeoutMs',
   'compression',
+  'idempotent',
 ] as const satisfies readonly (keyof ProducerOptions)[];
 
 const DEFAULT_SESSION_TIMEOUT_MS = 45_000;
@@ -83,6 +84,10 @@ export function validateConsumerOptions(
   };
 }
 
+/** The one compression that not every Node.js can write. */
+const ZSTD_ADVICE =
+  ' zstd is written by Node.js 22.15, 23.8 and later (it is read by all): run a newer one, or compress with lz4 or gzip.';
+
 export function validateProducerOptions(
   options: ProducerOptions,
   capabilities: Pick<BrokerCapabilities, 'compressions'>,
@@ -108,7 +113,9 @@ export function validateProducerOptions(
       'producer.compression',
       options.compression ?? 'none',
       capabilities.compressions,
+      options.compression === 'zstd' ? ZSTD_ADVICE : '',
     ),
+    idempotent: flag('producer.idempotent', options.idempotent ?? true),
   };
 }
 
@@ -233,12 +240,17 @@ function assignorNames(
   return [...new Set(names)];
 }
 
-function oneOf<T extends string>(where: string, value: unknown, allowed: readonly T[]): T {
+function oneOf<T extends string>(
+  where: string,
+  value: unknown,
+  allowed: readonly T[],
+  advice = '',
+): T {
   const found = allowed.find((candidate) => candidate === value);
   if (found !== undefined) return found;
   const nearest = typeof value === 'string' ? nearestName(value, allowed) : undefined;
   throw new InvalidOptionError(
-    `${where} must be one of ${allowed.map(show).join(', ')}; got ${show(value)}.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+    `${where} must be one of ${allowed.map(show).join(', ')}; got ${show(value)}.${nearest ? ` Did you mean "${nearest}"?` : ''}${advice}`,
   );
 }
 

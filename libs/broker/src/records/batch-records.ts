@@ -1,6 +1,7 @@
 import type { BatchHeader } from './batch-header.js';
 import { BATCH, MIN_RECORD_BYTES } from './batch-layout.js';
-import { CODEC, CodecRegistry, type RecordCodec } from './codecs.js';
+import { CodecRegistry } from './codecs.js';
+import { CODEC, type RecordInflater } from './codecs/record-codec.js';
 import { MalformedBytesError } from './malformed-bytes-error.js';
 import { RecordDecoder } from './record-decoder.js';
 
@@ -39,13 +40,17 @@ function inflate(block: Buffer, id: number, limits: InflateLimits): Buffer {
   return inflateWith(codec, block, limits.maxInflatedBytes);
 }
 
-function inflateWith(codec: RecordCodec, block: Buffer, maxBytes: number): Buffer {
+function inflateWith(codec: RecordInflater, block: Buffer, maxBytes: number): Buffer {
   try {
     return codec.inflate(block, maxBytes);
   } catch (cause) {
     throw new MalformedBytesError(
-      `its ${codec.name} block of ${block.length} bytes is broken, or inflates beyond ${maxBytes} bytes (maxInflatedBytes)`,
+      `its ${codec.name} block of ${block.length} bytes is broken, or inflates beyond ${maxBytes} bytes (maxInflatedBytes): ${reasonOf(cause)}`,
       { cause },
     );
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,37 +1,19 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Compression } from '../port/producer.js';
+import { gzip } from './codecs/gzip.js';
+import { lz4 } from './codecs/lz4.js';
+import { CODEC, type RecordCodec, type RecordInflater } from './codecs/record-codec.js';
+import { snappy } from './codecs/snappy.js';
+import { zstd } from './codecs/zstd.js';
 
-/** The number that a batch's attributes carry. */
-export const CODEC = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
-
-/** How the records of a batch are packed as one block. */
-export interface RecordCodec {
-  readonly id: number;
-  readonly name: string;
-  compress(records: Uint8Array): Buffer;
-  /** Throws when the block is broken, or when it would inflate beyond `maxBytes`. */
-  inflate(block: Uint8Array, maxBytes: number): Buffer;
-}
-
-/** A block of records inflates several-fold; asking zlib for large pieces saves most of its calls. */
-const INFLATE_PIECE = 64 * 1024;
-
-export const gzip: RecordCodec = {
-  id: CODEC.gzip,
-  name: 'gzip',
-  compress: (records) => gzipSync(records),
-  inflate: (block, maxBytes) =>
-    gunzipSync(block, { maxOutputLength: maxBytes, chunkSize: INFLATE_PIECE }),
-};
-
-/** Which codecs can be read. Further ones are added here; a batch of any other is poison. */
+/** Which codecs can be read; a batch of any other is poison. */
 export class CodecRegistry {
-  private readonly codecs = new Map<number, RecordCodec>();
+  private readonly codecs = new Map<number, RecordInflater>();
 
-  constructor(codecs: Iterable<RecordCodec> = [gzip]) {
+  constructor(codecs: Iterable<RecordInflater> = [gzip, snappy, lz4, zstd]) {
     for (const codec of codecs) this.codecs.set(codec.id, codec);
   }
 
-  find(id: number): RecordCodec | undefined {
+  find(id: number): RecordInflater | undefined {
     return this.codecs.get(id);
   }
 
@@ -43,3 +25,22 @@ export class CodecRegistry {
 }
 
 export const standardCodecs = new CodecRegistry();
+
+/** What each compression is written with; undefined where this process cannot. */
+const WRITING: Readonly<Record<Exclude<Compression, 'none'>, RecordCodec | undefined>> = {
+  gzip,
+  snappy,
+  lz4,
+  zstd: 'compress' in zstd ? zstd : undefined,
+};
+
+/** What producers of this process can write. */
+export const writableCompressions: readonly Compression[] = [
+  'none',
+  ...(['gzip', 'snappy', 'lz4', 'zstd'] as const).filter((name) => WRITING[name] !== undefined),
+];
+
+/** Undefined for `'none'`, and for what is not among the `writableCompressions`. */
+export function codecOf(compression: Compression): RecordCodec | undefined {
+  return compression === 'none' ? undefined : WRITING[compression];
+}

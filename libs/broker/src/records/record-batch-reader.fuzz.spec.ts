@@ -1,7 +1,12 @@
 import { BrokerError, PartitionError } from '../port/errors.js';
 import type { BrokerRecord } from '../port/record.js';
 import { BATCH, FRAME_BYTES } from './batch-layout.js';
-import { gzip } from './codecs.js';
+import { CodecRegistry, standardCodecs } from './codecs.js';
+import { gzip } from './codecs/gzip.js';
+import { lz4 } from './codecs/lz4.js';
+import type { RecordCodec } from './codecs/record-codec.js';
+import { snappy } from './codecs/snappy.js';
+import { plainZstd } from './codecs/zstd.js';
 import { encodeControlBatch } from './control-batch.js';
 import { placeBatch, sealBatch } from './encoded-batch.js';
 import { endOfBatches } from './end-of-batches.js';
@@ -63,6 +68,17 @@ function appended(encoded: Buffer, baseOffset: number): Buffer {
 
 const transactional = { producerEpoch: 0, baseSequence: 0, transactional: true };
 
+/** What `zstd -3 --no-check` makes of the records of `batch(100, 40)`. */
+const zstdOfForty = Buffer.from(
+  'KLUv/WCaInUYAMYdbkcQzSYdOyCQWVCJqBQFyQzAKW4SMIrbAXAEaM6gUMC6sB5ald2AQW6NANS4rgymDEEjhGyy5b5ERzVtAqaMwZRF2u0QssneKVsAXABYAJr26GAFqlIoAljgihUgBKastDwzpBd153zEyd1hsIJ19d0PVHUqp1a4TbqO65P7nZjgjlpPoCrFan1kSFVsyUr5CPOQ0hJtqYAtSqrVluiKADUwqh0rYIHPf1N2u7g4htML2m4WFscmXOm6dhOJjr2sDWFDoUsOj9VuFRUXfRo+CorLnZB6NN7ExOVNF6EDgS5lMoO8bZeuh5SLB7jP57HFVeIa+KBmpoY1AOQJKU7BHs/lS9RiB/mZS97JGH/qPKScDnfvJ4KIb62PF8PQ18Pj08OVuZdE+rSxF4NgLwfH5+shrRd71TsaHZPwkfg2Nj5jPBCehsZngthR+siSM+SMjGMzDyk3w2FgXG7AMDhfztdbSckBtHgo1GNLZxe6JiG5dpMp5JGRay4PKZe5cKfTMxrcmQLcIiLXLHSP6A4Judbg9ofbICDPRETbJtNRHtKeNrU/Pj47fDFfqfQsx5svnuc9q9BNli4HgKyoUa1kKKepVVnGAAMKRIS0GgMSoABZisQLHxE+EUaEE09goDW1B70richNzdAPYDUFTzAWd8wHX0q9ypsQbCmUDbo9DACMLI2LQiMjpDFcCmnh0eVzrLcaooCrVvT51rfMPFyq4IisciDdFh9dencC84Cl7yURBS4fc5AcSmUzVjl3862jQx/zI+JAeKYGh/4IDNNrUzqCXzLWkmwLsar3uuQsf8JiwIDM4eUbvHo6USxnkUDwQrgLaHz6/L3pSykJTIuQ47ixtdwmg+2jmQW1G2Bn4+yCVmhNBMC/eLCO+unedsHN8KAY+VuntL85tQFX79e8ZMDZTGZ5bFiFLqpo5CWcRjiwt9nVdXtXY/5v9VamnD7huQflqVo4d2pgsCKugysDgETsSEZYZnwllJzYaTC2XfhpkFTEKscIsDCMYgb7oGSy9GzLRS2dEahdAqtq',
+  'base64',
+);
+
+/** Not every Node.js can write zstd: this codec says what the command has made of the same records. */
+function packedBefore(block: Buffer): RecordCodec {
+  return { ...plainZstd, compress: () => block };
+}
+
 const RESPONSES: readonly Buffer[] = [
   Buffer.concat([batch(100, 20), batch(120, 1), batch(121, 30)]),
   Buffer.concat([batch(100, 40, { codec: gzip }), batch(140, 3, { codec: gzip })]),
@@ -80,6 +96,9 @@ const RESPONSES: readonly Buffer[] = [
     appended(batch(150, 6), 150),
   ]),
   Buffer.concat([batch(100, 60), batch(160, 60).subarray(0, 1000)]),
+  Buffer.concat([batch(100, 40, { codec: snappy }), batch(140, 200, { codec: snappy })]),
+  Buffer.concat([batch(100, 40, { codec: lz4 }), batch(140, 200, { codec: lz4 })]),
+  Buffer.concat([batch(100, 40, { codec: packedBefore(zstdOfForty) }), batch(140, 1)]),
 ];
 
 const INTERESTING = [0, 1, -1, 2, 48, 49, 61, 127, 128, 255, 0x7fffffff, -0x80000000, 0x00ffffff];
@@ -182,6 +201,7 @@ function readWhole(bytes: Buffer, random: Random): Outcome {
     isolation: random(2) === 0 ? 'read_committed' : 'read_uncommitted',
     abortedTransactions: [{ producerId: 1n, firstOffset: 100 }],
     maxInflatedBytes: MAX_INFLATED,
+    codecs: random(2) === 0 ? standardCodecs : ourOwnCodecs,
   });
   endOfBatches(bytes, fetchOffset);
   let count = 0;
@@ -209,7 +229,14 @@ function readWhole(bytes: Buffer, random: Random): Outcome {
   }
 }
 
+/** Where Node.js has a zstd of its own, ours is read with too. */
+const ourOwnCodecs = new CodecRegistry([gzip, snappy, lz4, plainZstd]);
+
 describe('hostile fetch answers', () => {
+  it('are made of sound ones', () => {
+    expect(plainZstd.inflate(zstdOfForty, MAX_INFLATED)).toEqual(batch(100, 40).subarray(61));
+  });
+
   it(`give records or a typed error (${RUNS} of them)`, () => {
     const seen = new Map<string, number>();
     for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {

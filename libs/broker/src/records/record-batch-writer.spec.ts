@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { InvalidOptionError } from '../port/errors.js';
 import { BatchHeader } from './batch-header.js';
-import { gzip } from './codecs.js';
+import { gzip } from './codecs/gzip.js';
 import { RecordBatchWriter } from './record-batch-writer.js';
 import { RecordBatchReader } from './record-batch-reader.js';
 

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../port/errors.js';
 import { ATTRIBUTE, BATCH, FRAME_BYTES, MAGIC } from './batch-layout.js';
 import { sizeOfVarint, writeSafeInt64, writeVarint, writeVarlong } from './bytes.js';
-import type { RecordCodec } from './codecs.js';
+import type { RecordCodec } from './codecs/record-codec.js';
 import { sealBatch, type ProducerStamp } from './encoded-batch.js';
 import { maxSizeOfRecord, type RecordContent } from './record-size.js';
 

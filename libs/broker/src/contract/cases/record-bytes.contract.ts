@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Compression } from '../../port/producer.js';
 import type { BrokerRecord, OutgoingRecord } from '../../port/record.js';
 import { numbered } from '../numbered.js';
 import { valueOf } from '../member.js';
@@ -112,17 +113,49 @@ export function recordBytesContract({ promise, needing }: ContractSuite): void {
     assert.deepEqual(await member.readValues(2), [large, 'after']);
   });
 
-  needing('gzip')('reads what was written with gzip', async (world) => {
+  for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
+    needing(compression)(`reads what was written with ${compression}`, async (world) => {
+      const topic = await world.topic();
+      const values = [...numbered(100).map((value) => value.repeat(50)), '', noise(200_000)];
+      await writeWith(world, compression, topic, values);
+      const member = await world.join({ topics: [topic] });
+      assert.deepEqual(await member.readValues(values.length), values);
+    });
+
+  promise('reads one behind the other what was compressed in different ways', async (world) => {
     const topic = await world.topic();
-    const producer = world.producer({ compression: 'gzip' });
-    const values = numbered(100).map((value) => value.repeat(50));
-    await world.within(
-      producer.send(values.map((value) => ({ topic, partition: 0, value }))),
-      'the compressed batch to be written',
-    );
+    const { compressions } = world.driver.capabilities;
+    const rounds = [...compressions, ...compressions];
+    const values = rounds.map((compression, round) => `${compression} ${round} `.repeat(30));
+    for (const [round, compression] of rounds.entries())
+      await writeWith(world, compression, topic, [values[round] ?? '']);
     const member = await world.join({ topics: [topic] });
-    assert.deepEqual(await member.readValues(100), values);
+    assert.deepEqual(await member.readValues(values.length), values);
   });
+}
+
+async function writeWith(
+  world: World,
+  compression: Compression,
+  topic: string,
+  values: readonly string[],
+): Promise<void> {
+  const producer = world.producer({ compression });
+  await world.within(
+    producer.send(values.map((value) => ({ topic, partition: 0, value }))),
+    `${values.length} records to be written with ${compression}`,
+  );
+  await producer.close();
+}
+
+/** Text in which little repeats, larger than the blocks of every codec but one. */
+function noise(length: number): string {
+  const letters: string[] = [];
+  for (let state = 1; letters.length < length;) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    letters.push(String.fromCharCode(33 + ((state >>> 16) % 90)));
+  }
+  return letters.join('');
 }
 
 async function roundTrip(

@@ -153,6 +153,17 @@ function faults({ needing }: ContractSuite): void {
     assert.equal((await sendWithoutAnswer(world)).high, 2);
   });
 
+  needing('loseAnswers')('after an unknown fate the next record is written', async (world) => {
+    const { topic, producer, allow, high } = await sendWithoutAnswer(world);
+    await allow();
+    const sending = producer.send([{ topic, partition: 0, value: 'next' }]);
+    const [written] = await world.within(sending, 'the record after the unknown one');
+    assert.ok((written?.offset ?? -1) >= high, 'it has a place of its own');
+    const member = await world.join({ topics: [topic] });
+    const values = await member.readValues((written?.offset ?? 0) + 1);
+    assert.equal(values.at(-1), 'next');
+  });
+
   needing('delayAnswers')('late answers change nothing', async (world) => {
     const topic = await world.topic();
     const driver = await world.process();
@@ -194,14 +205,14 @@ function faults({ needing }: ContractSuite): void {
 async function sendWithoutAnswer(world: World) {
   const topic = await world.topic();
   const driver = await world.process();
-  const producer = driver.producer({ requestTimeoutMs: 400, deliveryTimeoutMs: 1_000 });
+  const producer = driver.producer({ requestTimeoutMs: 400, deliveryTimeoutMs: 10_000 });
   const record = { topic, partition: 0, value: 'v' };
   await world.within(producer.send([record]), 'a record that is answered');
-  await world.ability('loseAnswers')(driver);
-  const sending = producer.send([record]);
+  const allow = await world.ability('loseAnswers')(driver);
+  const sending = producer.send([record], { timeoutMs: 1_000 });
   const { outcomes } = await world.rejects(sending, SendError);
   const [watermarks] = await world.admin.watermarks(topic);
-  return { topic, outcome: outcomes[0], high: watermarks?.high ?? 0 };
+  return { topic, producer, allow, outcome: outcomes[0], high: watermarks?.high ?? 0 };
 }
 
 async function sendSizes(

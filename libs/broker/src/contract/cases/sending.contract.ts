@@ -59,16 +59,17 @@ function results({ promise, needing }: ContractSuite): void {
     }
   });
 
-  needing('gzip')('gives the same results with gzip', async (world) => {
-    const topic = await world.topic();
-    const producer = world.producer({ compression: 'gzip' });
-    const records = numbered(20).map((value) => ({ topic, partition: 0, value }));
-    const written = await world.within(producer.send(records), 'the compressed records');
-    assert.deepEqual(
-      written.map(({ offset }) => offset),
-      [...Array(20).keys()],
-    );
-  });
+  for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const)
+    needing(compression)(`gives the same results with ${compression}`, async (world) => {
+      const topic = await world.topic();
+      const producer = world.producer({ compression });
+      const records = numbered(20).map((value) => ({ topic, partition: 0, value }));
+      const written = await world.within(producer.send(records), 'the compressed records');
+      assert.deepEqual(
+        written.map(({ offset }) => offset),
+        [...Array(20).keys()],
+      );
+    });
 }
 
 function order({ promise }: ContractSuite): void {

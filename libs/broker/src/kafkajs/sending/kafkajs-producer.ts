@@ -9,7 +9,7 @@ import type {
 import type { OutgoingRecord, WrittenRecord } from '../../port/record.js';
 import { validateProducerOptions } from '../../port/validate-options.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../port/validate-records.js';
-import { gzip } from '../../records/index.js';
+import { codecOf, writableCompressions } from '../../records/index.js';
 import { Deferred, type Timer } from '../../runtime/index.js';
 import { AbortWatch } from './abort-watch.js';
 import { Deadlines } from './deadlines.js';
@@ -29,14 +29,14 @@ export interface KafkajsProducerOptions {
 }
 
 /** What `validateProducerOptions` has to know of the driver. */
-const COMPRESSIONS = { compressions: ['none', 'gzip'] } as const;
+const COMPRESSIONS = { compressions: writableCompressions };
 /** The longest that `close` waits for what is under way. */
 const LONGEST_CLOSE_MS = 30_000;
 
 /**
  * Sends records to the leaders of their partitions. Every acknowledgement is by all in-sync
- * replicas; a send that fails tells of each record whether it was written. Without sequence
- * numbers a retry after a lost answer may write a record twice: at least once.
+ * replicas; a send that fails tells of each record whether it was written. A retry after a lost
+ * answer writes nothing twice, unless `idempotent` is false: then at least once.
  */
 export class KafkajsProducer implements ProducerSession {
   readonly #context: SenderContext;
@@ -59,7 +59,7 @@ export class KafkajsProducer implements ProducerSession {
       cluster,
       logger,
       options: resolved,
-      codec: resolved.compression === 'gzip' ? gzip : undefined,
+      codec: codecOf(resolved.compression),
       onClusterClosed: (error) => this.#shutDown(error),
     };
     this.#connectionLane = `produce:${producerId}`;

@@ -3,6 +3,7 @@ import { RecordTooLargeError } from '../../port/errors.js';
 import { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from '../../records/index.js';
 import { Backoff } from '../../runtime/index.js';
 import type { MemoryBudget } from './memory-budget.js';
+import { PartitionSequence } from './partition-sequence.js';
 import { PendingBatch } from './pending-batch.js';
 import type { SendCall } from './send-call.js';
 import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from './sender-options.js';
@@ -10,6 +11,8 @@ import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from './sender-op
 export type QueueState =
   /** Nothing to send. */
   | 'empty'
+  /** Waits for a producer id. */
+  | 'unidentified'
   /** In its leader's line. */
   | 'in-line'
   /** Its head batch is under way: nothing of this partition leaves before the answer. */
@@ -26,6 +29,8 @@ const SMALLEST_CAPACITY = 4_096;
 export class PartitionQueue {
   state: QueueState = 'empty';
   readonly backoff: Backoff;
+  /** undefined where the producer is not idempotent. */
+  readonly sequence: PartitionSequence | undefined;
   /** Of the latest acknowledged record, in this session. */
   lastOffset = -1;
   readonly #batches: PendingBatch[] = [];
@@ -39,11 +44,21 @@ export class PartitionQueue {
     private readonly memory: MemoryBudget,
   ) {
     this.backoff = new Backoff(context.cluster.runtime, RETRY_BACKOFF);
+    this.sequence = context.options.idempotent ? new PartitionSequence() : undefined;
     this.#largestBatch = context.options.maxRequestBytes - REQUEST_OVERHEAD;
   }
 
   get head(): PendingBatch | undefined {
     return this.#batches[0];
+  }
+
+  /**
+   * The head may be in the log under its sequence number. Other bytes under the same number would
+   * be taken for a repetition and lost, the same records under another one could be written twice:
+   * it is sent again as it is, or given up.
+   */
+  get isHeadFixed(): boolean {
+    return this.sequence !== undefined && this.head?.mayBeWritten === true;
   }
 
   get length(): number {
@@ -67,16 +82,38 @@ export class PartitionQueue {
   }
 
   /** The head is settled, or nobody needs it any more. */
-  removeHead(): void {
+  #removeHead(): void {
     const head = this.#batches.shift();
     if (head === undefined) return;
     this.memory.release(head.sizeInBytes - BATCH_OVERHEAD);
     this.#typicalBytes = Math.max(SMALLEST_CAPACITY, head.sizeInBytes);
   }
 
+  headWritten(): void {
+    this.sequence?.written(this.head?.count ?? 0);
+    this.#removeHead();
+  }
+
+  giveUpHead(): void {
+    this.#forsakeNumber();
+    this.#removeHead();
+  }
+
+  failAll(error: Error): void {
+    for (let head = this.head; head; head = this.head) {
+      head.failed(head.fateIfGivenUp, error);
+      this.giveUpHead();
+    }
+  }
+
   /** Drops from the front what has no open record; the head is then exactly what is to be sent. */
   prune(): PendingBatch | undefined {
     for (let head = this.head; head?.hasLeavers; head = this.head) {
+      if (this.isHeadFixed) {
+        if (head.isAwaited) return head;
+        this.giveUpHead();
+        continue;
+      }
       const rest = this.#successorOf(head);
       head.redistribute(() => rest);
       this.#replaceHead(rest);
@@ -106,10 +143,19 @@ export class PartitionQueue {
   }
 
   #replaceHead(...successors: readonly PendingBatch[]): void {
-    this.removeHead();
+    this.#forsakeNumber();
+    this.#removeHead();
     const filled = successors.filter(({ count }) => count > 0);
     for (const batch of filled) this.memory.take(batch.sizeInBytes - BATCH_OVERHEAD);
     this.#batches.unshift(...filled);
+  }
+
+  /**
+   * A number that has left with some bytes is never used for others: should a broker have them
+   * against all it says, it would take the others for a repetition, and drop them with success.
+   */
+  #forsakeNumber(): void {
+    if (this.head !== undefined && this.head.attempts > 0) this.sequence?.restart();
   }
 
   /** A batch for records of `batch`, with its history. */

@@ -1,6 +1,12 @@
 import { RequestTimeoutError } from '../../port/errors.js';
 import type { BrokerRecord, OutgoingRecord } from '../../port/record.js';
-import { RecordBatchReader, RecordBatchWriter, type RecordCodec } from '../../records/index.js';
+import {
+  RecordBatchReader,
+  RecordBatchWriter,
+  stampProducer,
+  type ProducerStamp,
+  type RecordCodec,
+} from '../../records/index.js';
 import type { FailedState, Holding, SendCall } from './send-call.js';
 
 /** Consecutive records of a batch that belong to one call. */
@@ -13,6 +19,10 @@ export class Share implements Holding {
     private readonly batch: PendingBatch,
   ) {
     call.heldBy(this);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   get isUnderWay(): boolean {
@@ -62,6 +72,7 @@ export class PendingBatch {
   readonly #writer: RecordBatchWriter;
   readonly #shares: Share[] = [];
   #sealed: Buffer | undefined;
+  #stamp: ProducerStamp | undefined;
   #lastShare: Share | undefined;
   /** How often it was sent. */
   attempts = 0;
@@ -97,6 +108,11 @@ export class PendingBatch {
     return this.#sealed === undefined && this.stage === 'queued';
   }
 
+  /** Somebody still waits for the outcome of a record in it. */
+  get isAwaited(): boolean {
+    return this.#shares.some(({ isOpen }) => isOpen);
+  }
+
   get fateIfGivenUp(): FailedState {
     return this.mayBeWritten || this.stage === 'under-way' ? 'unknown' : 'not-written';
   }
@@ -108,8 +124,11 @@ export class PendingBatch {
     return bytes;
   }
 
-  seal(codec: RecordCodec | undefined): Buffer {
-    this.#sealed ??= this.#writer.finish({ codec });
+  /** The same bytes every time, unless the stamp has changed since. */
+  seal(codec: RecordCodec | undefined, stamp?: ProducerStamp): Buffer {
+    if (this.#sealed === undefined) this.#sealed = this.#writer.finish({ codec, ...stamp });
+    else if (stamp !== undefined && !isSame(stamp, this.#stamp)) stampProducer(this.#sealed, stamp);
+    this.#stamp = stamp;
     return this.#sealed;
   }
 
@@ -183,4 +202,12 @@ export class PendingBatch {
     }
     this.#lastShare.indexes.push(index);
   }
+}
+
+function isSame(left: ProducerStamp, right: ProducerStamp | undefined): boolean {
+  return (
+    left.producerId === right?.producerId &&
+    left.producerEpoch === right.producerEpoch &&
+    left.baseSequence === right.baseSequence
+  );
 }

@@ -39,8 +39,13 @@ export class ProduceAttempt {
   #seal(queue: PartitionQueue) {
     const batch = queue.prune();
     if (batch === undefined) return [];
+    const stamp = queue.sequence?.stamp;
+    // What was given up a moment ago may have cost the queue its producer id: it gets in line for another one.
+    if (queue.sequence !== undefined && stamp === undefined) return [];
     batch.stage = 'under-way';
     batch.attempts++;
-    return [{ topic: queue.topic, partition: queue.partition, batch: batch.seal(this.codec) }];
+    return [
+      { topic: queue.topic, partition: queue.partition, batch: batch.seal(this.codec, stamp) },
+    ];
   }
 }

@@ -36,6 +36,8 @@ describe('every code that a broker may answer to a produce request', () => {
       'refresh-metadata',
       'refresh-metadata-unknown',
       'split',
+      'restart-sequence',
+      'new-producer-id',
       'refuse',
     ];
     expect(codes.filter(({ code }) => !known.includes(reactionTo('produce', code)))).toEqual([]);

@@ -1,5 +1,6 @@
 import { MalformedResponseError } from '../../port/errors.js';
 import { reactionTo, errorOfCode, type ProducedPartition } from '../wire/index.js';
+import { idempotenceAdvice } from './idempotence-advice.js';
 
 /** What an answer means for the batch of one partition. */
 export type ProduceVerdict =
@@ -12,6 +13,8 @@ export type ProduceVerdict =
       readonly error: Error;
     }
   | { readonly kind: 'split'; readonly error: Error }
+  /** Not written: the partition has to count anew, as the same producer or as another one. */
+  | { readonly kind: 'out-of-sequence'; readonly needsNewId: boolean; readonly error: Error }
   /** `faulty` has the positions the broker named; empty where it means the whole batch. */
   | {
       readonly kind: 'refused';
@@ -44,6 +47,10 @@ export function verdictOf(
       return { kind: 'retry', mayBeWritten: true, refresh: true, error };
     case 'split':
       return { kind: 'split', error };
+    case 'restart-sequence':
+      return { kind: 'out-of-sequence', needsNewId: false, error };
+    case 'new-producer-id':
+      return { kind: 'out-of-sequence', needsNewId: true, error };
     default:
       return {
         kind: 'refused',
@@ -69,7 +76,8 @@ function leftOut(topic: string, partition: number): ProduceVerdict {
 }
 
 function errorOfAnswer({ code, message }: ProducedPartition, topic: string, partition: number) {
-  return errorOfCode(code, `Writing to partition ${partition} of "${topic}"`, said(message));
+  const advice = [said(message), idempotenceAdvice(code)].filter(Boolean).join(' ');
+  return errorOfCode(code, `Writing to partition ${partition} of "${topic}"`, advice);
 }
 
 function faultyRecords(

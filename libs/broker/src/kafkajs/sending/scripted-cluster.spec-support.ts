@@ -4,10 +4,11 @@ import { Writer } from '../wire/writer.js';
 import type { SenderCluster } from './index.js';
 import { ClosedError, RequestTimeoutError } from '../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
-import { RecordBatchReader } from '../../records/index.js';
+import { BatchHeader, RecordBatchReader, type ProducerStamp } from '../../records/index.js';
 import { Deferred, VirtualRuntime, sleep, within } from '../../runtime/index.js';
 
 export interface AskedPartition extends TopicPartition {
+  readonly stamp: ProducerStamp;
   readonly records: readonly BrokerRecord[];
   readonly batchBytes: number;
 }
@@ -35,8 +36,19 @@ export interface ProduceStep {
   readonly until?: Promise<void>;
   /** Instead of an answer; the records are written all the same where a partition's step says so. */
   readonly fails?: Error;
+  /** With `fails`: the broker reads the request only then, when nobody waits for it any more. */
+  readonly arrivesAfterMs?: number;
   readonly on?: (partition: AskedPartition) => PartitionStep;
 }
+
+export interface IdentityStep {
+  readonly code?: number;
+  readonly producerId?: bigint;
+  readonly takesMs?: number;
+  readonly fails?: Error;
+}
+
+const INIT_PRODUCER_ID = 22;
 
 /** A cluster of one to many leaders in memory, which answers produce requests as the script says. */
 export class ScriptedCluster implements SenderCluster {
@@ -47,6 +59,7 @@ export class ScriptedCluster implements SenderCluster {
   /** Keeps requests from leaving, as a connection that is still being opened does. */
   connecting: Promise<void> | undefined;
   metadataAsked = 0;
+  identitiesAsked = 0;
   metadataHeldUp: Promise<void> | undefined;
   metadataFailure: Error | undefined;
   mostUnderWay = 0;
@@ -58,6 +71,9 @@ export class ScriptedCluster implements SenderCluster {
 
   /** What becomes of a request; by default everything is written. */
   script: (asked: AskedProduce, attempt: number) => ProduceStep = () => ({});
+
+  /** What becomes of a question for a producer id; by default the next one is given. */
+  identityScript: (attempt: number) => IdentityStep = () => ({});
 
   constructor(topics: Readonly<Record<string, readonly number[]>> = { orders: [0, 0, 0] }) {
     for (const [name, leaders] of Object.entries(topics)) this.create(name, leaders);
@@ -96,7 +112,10 @@ export class ScriptedCluster implements SenderCluster {
     { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
   ): Promise<T> {
     if (this.#isClosed) throw closed();
-    const exchange = this.#exchange(Number(target), lane, request);
+    const exchange =
+      request.apiKey === INIT_PRODUCER_ID
+        ? this.#identify(request)
+        : this.#exchange(Number(target), lane, request);
     const late = () => new RequestTimeoutError(`No answer within ${timeoutMs} ms.`);
     return Promise.race([within(this.runtime, timeoutMs, exchange, late), this.#cut.promise]);
   }
@@ -111,6 +130,17 @@ export class ScriptedCluster implements SenderCluster {
     this.#cut.reject(closed());
   }
 
+  async #identify<T>(request: ApiRequest<T>): Promise<T> {
+    const attempt = ++this.identitiesAsked;
+    const step = this.identityScript(attempt);
+    await request.encode(4);
+    if (step.takesMs !== undefined) await sleep(this.runtime, step.takesMs);
+    if (step.fails) throw step.fails;
+    const { code = 0, producerId = BigInt(attempt) } = step;
+    const answer = new Writer().int32(0).int16(code).int64(producerId).int16(0).noTags();
+    return request.decode(answer.toBuffer(), 4);
+  }
+
   async #exchange<T>(node: number, lane: string, request: ApiRequest<T>): Promise<T> {
     this.mostUnderWay = Math.max(this.mostUnderWay, ++this.#underWay);
     try {
@@ -118,7 +148,10 @@ export class ScriptedCluster implements SenderCluster {
       const asked = { node, lane, partitions: decode(await request.encode(8)) };
       this.asked.push(asked);
       const step = this.script(asked, this.asked.length);
-      const answer = this.#carryOut(asked, step);
+      const { arrivesAfterMs } = step;
+      const arrive = () => void this.#carryOut(asked, step);
+      if (arrivesAfterMs !== undefined) this.runtime.setTimer(arrive, arrivesAfterMs);
+      const answer = arrivesAfterMs === undefined ? this.#carryOut(asked, step) : Buffer.alloc(0);
       if (step.takesMs !== undefined) await sleep(this.runtime, step.takesMs);
       await step.until;
       if (step.fails) throw step.fails;
@@ -191,7 +224,14 @@ function decode(body: Buffer): readonly AskedPartition[] {
       return reader.array(() => {
         const partition = reader.int32();
         const batch = reader.nullableBytes() ?? Buffer.alloc(0);
-        return { topic, partition, records: recordsIn(batch), batchBytes: batch.length };
+        const { producerId, producerEpoch, baseSequence } = new BatchHeader(batch);
+        return {
+          topic,
+          partition,
+          records: recordsIn(batch),
+          batchBytes: batch.length,
+          stamp: { producerId, producerEpoch, baseSequence },
+        };
       });
     })
     .flat();

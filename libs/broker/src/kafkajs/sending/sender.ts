@@ -1,12 +1,14 @@
-import { BrokerError, ClosedError, RecordTooLargeError } from '../../port/errors.js';
+import { BrokerError, ClosedError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
 import type { ProducedPartition } from '../wire/index.js';
+import { IdentityDesk } from './identity-desk.js';
 import { LeaderLane } from './leader-lane.js';
 import type { PendingBatch } from './pending-batch.js';
 import type { PartitionQueue } from './partition-queue.js';
 import { ProduceAttempt } from './produce-attempt.js';
 import { failureOf, verdictOf, type ProduceVerdict } from './produce-verdict.js';
 import type { SenderContext } from './sender-options.js';
+import { Settlement } from './settlement.js';
 
 /** The broker gives up waiting for its followers before we give up waiting for the broker: an answer beats a lost connection. */
 const BROKER_SHARE_OF_TIMEOUT = 0.8;
@@ -23,12 +25,15 @@ export interface SenderEvents {
 /**
  * The way out: partitions in line before their leaders, requests under way, and what the answers
  * mean for each batch. At most one batch of a partition is under way, so a retry can never be
- * overtaken: the order within a partition holds without sequence numbers.
+ * overtaken: the order within a partition holds without sequence numbers. Those tell the broker
+ * a repetition from the next batch.
  *
- *   empty → in-line → under-way → empty | in-line (more) | recovering → in-line
+ *   empty → (unidentified) → in-line → under-way → empty | in-line (more) | recovering → in-line
  */
 export class Sender {
   readonly #lanes = new Map<number, LeaderLane>();
+  readonly #identities: IdentityDesk;
+  readonly #settlement: Settlement;
   readonly #recovering = new Map<PartitionQueue, Timer>();
   #isStopped = false;
 
@@ -36,7 +41,14 @@ export class Sender {
     private readonly context: SenderContext,
     private readonly connectionLane: string,
     private readonly events: SenderEvents,
-  ) {}
+  ) {
+    this.#settlement = new Settlement(context.logger);
+    this.#identities = new IdentityDesk(context, (queues) => {
+      for (const queue of queues) this.#lineUp(queue);
+      this.events.settled();
+      this.pump();
+    });
+  }
 
   /** The queue has records that nobody takes care of yet. */
   filled(queue: PartitionQueue): void {
@@ -49,12 +61,14 @@ export class Sender {
 
   stop(): void {
     this.#isStopped = true;
+    this.#identities.stop();
     for (const lane of this.#lanes.values()) lane.stop();
     for (const timer of this.#recovering.values()) timer.cancel();
     this.#recovering.clear();
   }
 
   #lineUp(queue: PartitionQueue): void {
+    if (!this.#identities.admit(queue)) return;
     const leader = this.context.cluster.metadata.leader(queue.topic, queue.partition);
     if (leader === undefined) this.#recover(queue, true);
     else this.#lane(leader).join(queue);
@@ -118,72 +132,9 @@ export class Sender {
   }
 
   #apply(queue: PartitionQueue, head: PendingBatch, verdict: ProduceVerdict): void {
-    head.stage = 'queued';
-    switch (verdict.kind) {
-      case 'written':
-        this.#written(queue, head, verdict.baseOffset, verdict.appendTime);
-        return this.#next(queue);
-      case 'retry':
-        head.trouble = verdict.error;
-        head.mayBeWritten ||= verdict.mayBeWritten;
-        head.dropAbandoned();
-        return this.#recover(queue, verdict.refresh);
-      case 'split':
-        head.trouble = verdict.error;
-        head.dropAbandoned();
-        this.#tooLarge(queue, head, verdict.error);
-        return this.#next(queue);
-      case 'refused':
-        head.mayBeWritten ||= verdict.mayBeWritten;
-        this.#refused(queue, head, verdict.error, verdict.faulty);
-        return this.#next(queue);
-    }
-  }
-
-  #written(queue: PartitionQueue, head: PendingBatch, baseOffset: number, time: number): void {
-    if (baseOffset >= 0) this.#checkRising(queue, baseOffset, head.count);
-    queue.backoff.reset();
-    head.written(baseOffset, time);
-    queue.removeHead();
-  }
-
-  /** A broker that answers an old base offset has not written the batch: it took it for another one. */
-  #checkRising(queue: PartitionQueue, baseOffset: number, count: number): void {
-    const { topic, partition, lastOffset } = queue;
-    if (baseOffset <= lastOffset)
-      this.context.logger.error(
-        'The broker acknowledged records at offsets that it had given before: the topic was created anew, its log was cut back, or the records were not written. Check the partition.',
-        { topic, partition, baseOffset, lastOffset },
-      );
-    queue.lastOffset = baseOffset + count - 1;
-  }
-
-  #tooLarge(queue: PartitionQueue, head: PendingBatch, cause: Error): void {
-    if (head.count > 1) return queue.splitHead();
-    const { topic, partition } = queue;
-    const error = new RecordTooLargeError(
-      `A record of ${head.sizeInBytes} bytes is larger than partition ${partition} of "${topic}" accepts. Send less in one record, or raise the topic's max.message.bytes.`,
-      { cause, brokerCode: cause instanceof BrokerError ? cause.brokerCode : undefined },
-    );
-    this.#failHead(queue, head, error);
-  }
-
-  #refused(
-    queue: PartitionQueue,
-    head: PendingBatch,
-    error: Error,
-    faulty: ReadonlyMap<number, Error>,
-  ): void {
-    const isNamed = [...faulty.keys()].some((position) => position >= 0 && position < head.count);
-    if (!isNamed) return this.#failHead(queue, head, error);
-    head.trouble = error;
-    head.dropAbandoned();
-    queue.failInHead(faulty);
-  }
-
-  #failHead(queue: PartitionQueue, head: PendingBatch, error: Error): void {
-    head.failed(head.fateIfGivenUp, error);
-    queue.removeHead();
+    const sequel = this.#settlement.settle(queue, head, verdict);
+    if (sequel.kind === 'next') this.#next(queue);
+    else this.#recover(queue, sequel.refresh);
   }
 
   #next(queue: PartitionQueue): void {

@@ -37,6 +37,7 @@ const plan = fc.record({
   requests: fc.array(requestStep, { maxLength: 25 }),
   calls: fc.array(call, { minLength: 1, maxLength: 8 }),
   lingerMs: fc.constantFrom(0, 5),
+  idempotent: fc.boolean(),
   maxRequestBytes: fc.constantFrom(700, 2_000, 1_000_000),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
@@ -55,10 +56,10 @@ function stepOf(request: Plan['requests'][number] | undefined): ProduceStep {
 }
 
 /** Sends what the plan says and returns what each record was told. */
-async function carryOut({ requests, calls, lingerMs, maxRequestBytes }: Plan) {
+async function carryOut({ requests, calls, lingerMs, maxRequestBytes, idempotent }: Plan) {
   const cluster = new ScriptedCluster({ orders: [0, 1, 0] });
   cluster.script = (_, attempt) => stepOf(requests[attempt - 1]);
-  const producer = producerOn(cluster, { lingerMs, maxRequestBytes });
+  const producer = producerOn(cluster, { lingerMs, maxRequestBytes, idempotent });
   const sends: Promise<readonly (readonly [value: string, partition: number, state: string])[]>[] =
     [];
   for (const [index, { afterMs, partitions, timeoutMs, abortsAfterMs }] of calls.entries()) {

@@ -54,6 +54,10 @@ export type Reaction =
   | 'check-truncation'
   /** Too large for the broker: send the records in smaller batches, a single one fails. */
   | 'split'
+  /** Not written: the broker's account of the producer does not fit ours. Count anew in a new epoch. */
+  | 'restart-sequence'
+  /** Not written: the producer id is of no use any more. Get a new one. */
+  | 'new-producer-id'
   /** Nobody can mend it by trying again at once: say so by status and knock slowly. */
   | 'slow-retry'
   /** The caller's request was wrong or forbidden. */
@@ -261,9 +265,21 @@ const rows: readonly Row[] = [
   [42, 'INVALID_REQUEST', false, 'the request is malformed, or not allowed in this state'],
   [43, 'UNSUPPORTED_FOR_MESSAGE_FORMAT', false, 'the topic is stored in an older message format'],
   [44, 'POLICY_VIOLATION', false, 'a policy of the broker forbids this'],
-  [45, 'OUT_OF_ORDER_SEQUENCE_NUMBER', false, 'the batch is out of order'],
+  [
+    45,
+    'OUT_OF_ORDER_SEQUENCE_NUMBER',
+    true,
+    'the batch is out of order',
+    { produce: 'restart-sequence' },
+  ],
   [46, 'DUPLICATE_SEQUENCE_NUMBER', false, 'the batch was written already', { produce: 'done' }],
-  [47, 'INVALID_PRODUCER_EPOCH', false, 'a newer producer with the same id is at work'],
+  [
+    47,
+    'INVALID_PRODUCER_EPOCH',
+    true,
+    'a newer producer with the same id is at work',
+    { produce: 'new-producer-id' },
+  ],
   [48, 'INVALID_TXN_STATE', false, 'the transaction is in another state'],
   [49, 'INVALID_PRODUCER_ID_MAPPING', false, 'the transactional id belongs to another producer id'],
   [
@@ -288,7 +304,13 @@ const rows: readonly Row[] = [
   ],
   [56, 'KAFKA_STORAGE_ERROR', true, 'the broker met a disk error', LEADERSHIP_LOST],
   [58, 'SASL_AUTHENTICATION_FAILED', false, 'the broker did not accept the credentials'],
-  [59, 'UNKNOWN_PRODUCER_ID', false, 'the broker has forgotten this producer'],
+  [
+    59,
+    'UNKNOWN_PRODUCER_ID',
+    true,
+    'the broker has forgotten this producer',
+    { produce: 'restart-sequence' },
+  ],
   [60, 'REASSIGNMENT_IN_PROGRESS', true, 'a partition reassignment is under way'],
   [67, 'INVALID_PRINCIPAL_TYPE', false, 'the principal type is not supported'],
   [68, 'NON_EMPTY_GROUP', false, 'the group still has members: stop its consumers first'],
@@ -363,7 +385,13 @@ const rows: readonly Row[] = [
     { offsetFetch: 'retry' },
   ],
   [89, 'THROTTLING_QUOTA_EXCEEDED', true, 'a quota is used up'],
-  [90, 'PRODUCER_FENCED', false, 'a newer producer with the same transactional id is at work'],
+  [
+    90,
+    'PRODUCER_FENCED',
+    false,
+    'a newer producer with the same transactional id is at work',
+    { produce: 'new-producer-id' },
+  ],
   [
     97,
     'INCONSISTENT_TOPIC_ID',

@@ -20,3 +20,4 @@ export { metadataRequest, type PartitionMetadata, type TopicMetadata } from './m
 export { requireKafkajsVersion } from './kafkajs-version.js';
 export * from './offset-requests.js';
 export * from './produce-request.js';
+export * from './producer-id-request.js';

@@ -16,15 +16,17 @@ export interface BatchSink {
   ): Promise<Appended>;
 }
 
-/** Each partition's sequence has a producer id of its own, so that a gap in one concerns no other. */
-export class IdempotentSink implements BatchSink {
+/** To the log: a repetition cannot be told from a new batch. */
+const NOBODY: ProducerIdentity = { producerId: -1, epoch: -1 };
+
+/** Writes at least once. */
+export class PlainSink implements BatchSink {
   readonly transactional = false;
 
-  constructor(private readonly link: Link) {}
+  constructor(protected readonly link: Link) {}
 
-  identify(call: LinkCall): Promise<ProducerIdentity> {
-    const { transactions } = this.link.cluster;
-    return this.link.call({ operation: 'init-producer' }, () => transactions.newProducer(), call);
+  identify(_call: LinkCall): Promise<ProducerIdentity> {
+    return Promise.resolve(NOBODY);
   }
 
   append(
@@ -40,6 +42,14 @@ export class IdempotentSink implements BatchSink {
       () => topics.leading(to).append(batch),
       call,
     );
+  }
+}
+
+/** Each partition's sequence has a producer id of its own, so that a gap in one concerns no other. */
+export class IdempotentSink extends PlainSink {
+  override identify(call: LinkCall): Promise<ProducerIdentity> {
+    const { transactions } = this.link.cluster;
+    return this.link.call({ operation: 'init-producer' }, () => transactions.newProducer(), call);
   }
 }
 

@@ -78,6 +78,16 @@ describe('Sending', () => {
     expect([fault.hits, log().high]).toEqual([2, 1]);
   });
 
+  it('writes again after a lost answer where idempotent is false', async () => {
+    const { runtime, faults, send, log } = setUp({ requestTimeoutMs: 1_000, idempotent: false });
+    faults.loseAnswers({ operation: 'produce' }, { times: 2 });
+    const sent = send('a');
+    await runtime.advance(10_000);
+    expect(sent.result?.[0]).toMatchObject({ offset: 2 });
+    expect(log().high).toBe(3);
+    expect(log().batchesFrom(0)[0]).toMatchObject({ producerId: -1, baseSequence: -1 });
+  });
+
   it('tells "unknown" when the deadline passes without an answer, and goes on cleanly', async () => {
     const { runtime, faults, send, log } = setUp({ deliveryTimeoutMs: 2_000 });
     const fault = faults.failAfter({ operation: 'produce' }, new RequestTimeoutError('lost'));

@@ -8,13 +8,13 @@ import type { ProducerIdentity } from '../../broker/transactions.js';
 import type { Link } from '../link.js';
 import { toBrokerError } from '../refusal-errors.js';
 import { Accumulator } from './accumulator.js';
-import { type BatchSink, IdempotentSink, TransactionSink } from './batch-sink.js';
+import { type BatchSink, IdempotentSink, PlainSink, TransactionSink } from './batch-sink.js';
 import { BufferBudget } from './buffer-budget.js';
 import { MemoryTransaction } from './memory-transaction.js';
 
 const TRANSACTION_TIMEOUT_MS = 60_000;
 
-/** Writes to a memory broker, idempotently. */
+/** Writes to a memory broker, idempotently unless the options say otherwise. */
 export class MemoryProducer implements ProducerSession {
   readonly #budget: BufferBudget;
   readonly #accumulator: Accumulator;
@@ -32,7 +32,8 @@ export class MemoryProducer implements ProducerSession {
     const { runtime } = link.cluster;
     this.#budget = new BufferBudget(options.bufferBytes);
     this.#transactionalId = `${link.clientId}-${runtime.uuid()}`;
-    this.#accumulator = this.#newAccumulator(new IdempotentSink(link), options);
+    const sink = options.idempotent ? new IdempotentSink(link) : new PlainSink(link);
+    this.#accumulator = this.#newAccumulator(sink, options);
   }
 
   async send(

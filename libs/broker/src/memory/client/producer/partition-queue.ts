@@ -161,7 +161,8 @@ export class PartitionQueue {
 
   #encode(batch: PendingBatch, identity: ProducerIdentity): Buffer {
     const { options, sink } = this.parts;
-    return batch.encode(identity, this.#sequence, options.compression, sink.transactional);
+    const sequence = identity.producerId < 0 ? -1 : this.#sequence;
+    return batch.encode(identity, sequence, options.compression, sink.transactional);
   }
 
   #split(batch: PendingBatch): void {

@@ -1,5 +1,5 @@
 import type { OutgoingRecord, TopicPartition } from '../../../port/record.js';
-import { BATCH_OVERHEAD, gzip, RecordBatchWriter } from '../../../records/index.js';
+import { BATCH_OVERHEAD, codecOf, RecordBatchWriter } from '../../../records/index.js';
 import type { Compression } from '../../../port/producer.js';
 import type { Appended } from '../../broker/partition.js';
 import type { ProducerIdentity } from '../../broker/transactions.js';
@@ -50,7 +50,7 @@ export class PendingBatch {
       producerEpoch: epoch,
       baseSequence,
       transactional,
-      codec: compression === 'gzip' ? gzip : undefined,
+      codec: codecOf(compression),
     });
   }
 

@@ -1,0 +1,380 @@
+import {
+  AuthorizationError,
+  ConnectionError,
+  RequestTimeoutError,
+  type SendError,
+} from '../../port/errors.js';
+import { failureOf, producerOn, states, type LoggedLine } from './producer-on.spec-support.js';
+import {
+  ScriptedCluster,
+  type AskedPartition,
+  type PartitionStep,
+  type ProduceStep,
+} from './scripted-cluster.spec-support.js';
+import { SequencedLog } from './sequenced-log.spec-support.js';
+
+const to = (partition: number, value = 'v') => ({ topic: 'orders', partition, value });
+const cut = () => new ConnectionError('cut');
+
+/** A cluster whose leaders check sequence numbers; `script` may answer otherwise, by attempt. */
+function checkedCluster(
+  script: (
+    attempt: number,
+    append: (asked: AskedPartition) => PartitionStep,
+  ) => ProduceStep = () => ({}),
+) {
+  const cluster = new ScriptedCluster();
+  const logs = [0, 1, 2].map(() => new SequencedLog());
+  const append = (asked: AskedPartition) => logs[asked.partition]?.append(asked) ?? {};
+  cluster.script = (_, attempt) => ({ on: append, ...script(attempt, append) });
+  return { cluster, logs };
+}
+
+/** Of each batch that arrived: partition, producer id, epoch and base sequence. */
+function stamps(cluster: ScriptedCluster): readonly string[] {
+  return cluster.asked.flatMap(({ partitions }) =>
+    partitions.map(
+      ({ partition, stamp }) =>
+        `p${partition} id${stamp.producerId} e${stamp.producerEpoch} s${stamp.baseSequence}`,
+    ),
+  );
+}
+
+describe('the stamp of a batch', () => {
+  it('counts the records of its partition, under an id that is asked for once', async () => {
+    const { cluster } = checkedCluster();
+    const producer = producerOn(cluster);
+    expect(cluster.identitiesAsked).toBe(0);
+    await producer.send([to(0), to(0), to(1)]);
+    await producer.send([to(0), to(1)]);
+    await producer.send([to(0)]);
+    expect(cluster.identitiesAsked).toBe(1);
+    expect(stamps(cluster)).toEqual([
+      'p0 id1 e0 s0',
+      'p1 id1 e0 s0',
+      'p0 id1 e0 s2',
+      'p1 id1 e0 s1',
+      'p0 id1 e0 s3',
+    ]);
+    await producer.close();
+  });
+
+  it('is empty where idempotent is false, and no id is asked for', async () => {
+    const { cluster } = checkedCluster();
+    const producer = producerOn(cluster, { idempotent: false });
+    await producer.send([to(0)]);
+    expect(cluster.identitiesAsked).toBe(0);
+    expect(stamps(cluster)).toEqual(['p0 id-1 e-1 s-1']);
+    await producer.close();
+  });
+
+  it.each([
+    ['an answer that never came', { fails: cut() }],
+    ['a leader that moved', { on: () => ({ code: 6 }) }],
+    ['too few replicas', { on: () => ({ code: 19 }) }],
+  ])('stays the same over a retry after %s', async (_, step) => {
+    const { cluster } = checkedCluster((attempt) => (attempt === 2 ? step : {}));
+    const producer = producerOn(cluster);
+    await producer.send([to(0, 'a')]);
+    const sending = producer.send([to(0, 'b'), to(0, 'c')]);
+    await cluster.runtime.advance(1_000);
+    await sending;
+    await producer.send([to(0, 'd')]);
+    expect(stamps(cluster).slice(1)).toEqual(['p0 id1 e0 s1', 'p0 id1 e0 s1', 'p0 id1 e0 s3']);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c', 'd']);
+    await producer.close();
+  });
+
+  it('stays the same with its records, also when some of their callers have given up', async () => {
+    const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
+    const producer = producerOn(cluster);
+    const abort = new AbortController();
+    const leaver = failureOf(producer.send([to(0, 'leaver')], { signal: abort.signal }));
+    const stayer = producer.send([to(0, 'stayer')]);
+    await cluster.runtime.settle();
+    abort.abort();
+    await cluster.runtime.advance(1_000);
+    expect(states(await leaver)).toEqual(['unknown']);
+    expect(await stayer).toMatchObject([{ offset: 1 }]);
+    expect(cluster.log('orders', 0)).toEqual(['leaver', 'stayer']);
+    await producer.close();
+  });
+});
+
+describe('a batch that was written although the answer was lost', () => {
+  it('is not written again, and the retry tells where it is', async () => {
+    const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
+    const producer = producerOn(cluster);
+    const sending = producer.send([to(0, 'a'), to(0, 'b')]);
+    await cluster.runtime.advance(1_000);
+    expect(await sending).toMatchObject([{ offset: 0 }, { offset: 1 }]);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
+    await producer.close();
+  });
+
+  it('counts as written on DUPLICATE_SEQUENCE_NUMBER, at an offset nobody knows', async () => {
+    const { cluster } = checkedCluster((attempt, append) => {
+      if (attempt === 1) return { fails: cut(), on: append };
+      return attempt === 2 ? { on: () => ({ code: 46 }) } : {};
+    });
+    const producer = producerOn(cluster);
+    const sending = producer.send([to(0, 'a')]);
+    await cluster.runtime.advance(1_000);
+    expect(await sending).toMatchObject([{ offset: -1 }]);
+    expect(await producer.send([to(0, 'b')])).toMatchObject([{ offset: 1 }]);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
+    await producer.close();
+  });
+});
+
+describe('the batch after one that failed', () => {
+  it('is neither dropped nor held up when the fate of the one before is unknown', async () => {
+    const { cluster } = checkedCluster((attempt) =>
+      attempt === 1 ? { fails: cut(), takesMs: 100 } : {},
+    );
+    const producer = producerOn(cluster);
+    const lost = failureOf(producer.send([to(0, 'lost answer')], { timeoutMs: 40 }));
+    await cluster.runtime.advance(2_000);
+    expect(states(await lost)).toEqual(['unknown']);
+    // As many records as the lost batch: under its number a broker would call them written, and drop them.
+    expect(await producer.send([to(0, 'next')])).toMatchObject([{ offset: 1 }]);
+    expect(cluster.log('orders', 0)).toEqual(['lost answer', 'next']);
+    expect(stamps(cluster).at(-1)).toBe('p0 id1 e1 s0');
+    await producer.close();
+  });
+
+  it('keeps a late request of the old epoch out of the log', async () => {
+    const { cluster } = checkedCluster((attempt, on) =>
+      attempt === 1 ? { fails: cut(), takesMs: 100, arrivesAfterMs: 5_000, on } : {},
+    );
+    const producer = producerOn(cluster);
+    const late = failureOf(producer.send([to(0, 'late')], { timeoutMs: 40 }));
+    await cluster.runtime.advance(2_000);
+    expect(states(await late)).toEqual(['unknown']);
+    await producer.send([to(0, 'next')]);
+    await cluster.runtime.advance(10_000);
+    expect(cluster.log('orders', 0)).toEqual(['next']);
+    await producer.close();
+  });
+
+  it('uses no number again after a refusal, whether the broker kept its word or not', async () => {
+    const { cluster } = checkedCluster((attempt, append) =>
+      attempt === 1
+        ? {
+            on: (asked) => {
+              append(asked);
+              return { code: 9_999, writes: true };
+            },
+          }
+        : {},
+    );
+    const producer = producerOn(cluster);
+    await failureOf(producer.send([to(0, 'refused')]));
+    await producer.send([to(0, 'next')]);
+    expect(cluster.log('orders', 0)).toContain('next');
+    await producer.close();
+  });
+
+  it('leaves other partitions in their epoch', async () => {
+    const { cluster } = checkedCluster((attempt, append) =>
+      attempt === 2
+        ? { on: (asked) => (asked.partition === 0 ? { code: 32 } : append(asked)) }
+        : {},
+    );
+    const producer = producerOn(cluster);
+    await producer.send([to(0), to(1)]);
+    await failureOf(producer.send([to(0), to(1)]));
+    await producer.send([to(0), to(1)]);
+    expect(stamps(cluster).slice(-2)).toEqual(['p0 id1 e1 s0', 'p1 id1 e0 s2']);
+    await producer.close();
+  });
+
+  it('is in its place when concurrent sends meet an error in the middle', async () => {
+    const { cluster } = checkedCluster((attempt) =>
+      attempt % 2 === 1 ? { fails: cut(), takesMs: 5 } : {},
+    );
+    const producer = producerOn(cluster, { maxRequestBytes: 800, lingerMs: 0 });
+    const values = Array.from({ length: 20 }, (_, at) => `${at}`.padEnd(100));
+    const sends = values.map((value) => producer.send([to(0, value)]));
+    await cluster.runtime.advance(60_000);
+    const written = (await Promise.all(sends)).flat();
+    expect(cluster.log('orders', 0)).toEqual(values);
+    expect(written.map(({ offset }) => offset)).toEqual(values.map((_, at) => at));
+    await producer.close();
+  });
+});
+
+describe('a batch whose fate is unknown, and that the broker then wants smaller', () => {
+  it.each([10, 87])('is not taken apart on %i: its pieces might be written twice', async (code) => {
+    const refuse = () => ({ code, recordErrors: [[0, 'why'] as const] });
+    const { cluster } = checkedCluster((attempt) => {
+      if (attempt === 1) return { fails: cut() };
+      return attempt === 2 ? { on: refuse } : {};
+    });
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([to(0, 'a'), to(0, 'b')]));
+    await cluster.runtime.advance(1_000);
+    expect(states(await sending)).toEqual(['unknown', 'unknown']);
+    await producer.send([to(0, 'c')]);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c']);
+    await producer.close();
+  });
+});
+
+describe.each([
+  [45, 'OUT_OF_ORDER_SEQUENCE_NUMBER', 'id1 e1'],
+  [59, 'UNKNOWN_PRODUCER_ID', 'id1 e1'],
+  [47, 'INVALID_PRODUCER_EPOCH', 'id2 e0'],
+  [90, 'PRODUCER_FENCED', 'id2 e0'],
+])('%i %s', (code, _, identity) => {
+  it('to a batch that was surely not written: it goes again under a new number', async () => {
+    const lines: LoggedLine[] = [];
+    const { cluster } = checkedCluster((attempt) =>
+      attempt === 2 ? { on: () => ({ code }) } : {},
+    );
+    const producer = producerOn(cluster, {}, lines);
+    await producer.send([to(0, 'a'), to(1)]);
+    const sending = producer.send([to(0, 'b')]);
+    await cluster.runtime.advance(1_000);
+    expect(await sending).toMatchObject([{ offset: 1 }]);
+    await producer.send([to(0, 'c'), to(1)]);
+    expect(stamps(cluster).slice(2)).toEqual([
+      'p0 id1 e0 s1',
+      `p0 ${identity} s0`,
+      `p0 ${identity} s1`,
+      'p1 id1 e0 s1',
+    ]);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c']);
+    expect(lines.map(({ level }) => level)).toEqual(['warn']);
+    await producer.close();
+  });
+
+  it('to a batch of unknown fate: it is called unknown, and sending goes on', async () => {
+    const { cluster } = checkedCluster((attempt) => {
+      if (attempt === 1) return { fails: cut() };
+      return attempt === 2 ? { on: () => ({ code }) } : {};
+    });
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([to(0, 'a')]));
+    await cluster.runtime.advance(1_000);
+    const error: SendError = await sending;
+    expect([states(error), error.brokerCode]).toEqual([['unknown'], code]);
+    await producer.send([to(0, 'b')]);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
+    expect(stamps(cluster).at(-1)).toBe(`p0 ${identity} s0`);
+    await producer.close();
+  });
+
+  it('again and again: not written, and no faster than the backoff', async () => {
+    const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([to(0)], { timeoutMs: 10_000 }));
+    await cluster.runtime.advance(12_000);
+    expect(states(await sending)).toEqual(['not-written']);
+    expect(cluster.asked.length).toBeLessThan(40);
+    await producer.close();
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe.each([45, 47, 59, 90])('%i to a producer that is not idempotent', (code) => {
+  it('fails the batch: the broker answers what it was not asked', async () => {
+    const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
+    const producer = producerOn(cluster, { idempotent: false });
+    expect(states(await failureOf(producer.send([to(0)])))).toEqual(['not-written']);
+    expect(cluster.asked).toHaveLength(1);
+    await producer.close();
+  });
+});
+
+describe('a leader that lost the end of its account', () => {
+  it('gets the next batch in a new epoch', async () => {
+    const { cluster, logs } = checkedCluster();
+    const producer = producerOn(cluster);
+    await producer.send([to(0, 'a')]);
+    await producer.send([to(0, 'b')]);
+    logs[0]?.forgetLatest();
+    const sending = producer.send([to(0, 'c'), to(0, 'd')]);
+    await cluster.runtime.advance(1_000);
+    await sending;
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c', 'd']);
+    await producer.close();
+  });
+});
+
+describe('the question for a producer id', () => {
+  it.each([
+    ['a coordinator that loads', { code: 14 }],
+    ['no coordinator', { code: 15 }],
+    ['a cluster that has none to give yet', { producerId: -1n }],
+    ['a broken connection', { fails: cut() }],
+    ['a time-out', { fails: new RequestTimeoutError('late') }],
+  ])('is asked again after %s', async (_, step) => {
+    const { cluster } = checkedCluster();
+    cluster.identityScript = (attempt) => (attempt <= 2 ? step : { producerId: 9n });
+    const producer = producerOn(cluster);
+    const sends = [producer.send([to(0, 'a')]), producer.send([to(1)])];
+    await cluster.runtime.settle();
+    sends.push(producer.send([to(0, 'b')]));
+    await cluster.runtime.advance(1_000);
+    await Promise.all(sends);
+    expect(cluster.identitiesAsked).toBe(3);
+    expect(stamps(cluster)).toEqual(['p0 id9 e0 s0', 'p1 id9 e0 s0']);
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
+    await producer.close();
+  });
+
+  it('that nobody answers is the reason a record gives at its deadline; it was not written', async () => {
+    const { cluster } = checkedCluster();
+    cluster.identityScript = () => ({ code: 15 });
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([to(0)], { timeoutMs: 3_000 }));
+    await cluster.runtime.advance(3_000);
+    const error = await sending;
+    expect([states(error), error.retriable]).toEqual([['not-written'], true]);
+    expect(error.message).toContain('Asking for a producer id');
+    await cluster.runtime.advance(3_000);
+    const asked = cluster.identitiesAsked;
+    await cluster.runtime.advance(60_000);
+    expect(cluster.identitiesAsked).toBe(asked);
+    await producer.close();
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('that is not allowed fails what waits, says what to do, and is asked anew by the next send', async () => {
+    const { cluster } = checkedCluster();
+    cluster.identityScript = (attempt) => (attempt === 1 ? { code: 31 } : {});
+    const producer = producerOn(cluster);
+    const error = await failureOf(producer.send([to(0), to(1)]));
+    expect(states(error)).toEqual(['not-written', 'not-written']);
+    expect(error.cause).toBeInstanceOf(AuthorizationError);
+    expect(error.retriable).toBe(false);
+    expect(error.message).toMatch(/IDEMPOTENT_WRITE on the cluster .* idempotent to false/);
+    expect(cluster.asked).toEqual([]);
+    expect(await producer.send([to(0)])).toMatchObject([{ offset: 0 }]);
+    await producer.close();
+  });
+
+  it('does not hold up the close of the producer', async () => {
+    const { cluster } = checkedCluster();
+    cluster.identityScript = () => ({ code: 15 });
+    const producer = producerOn(cluster, { requestTimeoutMs: 500, deliveryTimeoutMs: 500 });
+    const sending = failureOf(producer.send([to(0)]));
+    const closing = producer.close();
+    await cluster.runtime.advance(500);
+    await closing;
+    expect(states(await sending)).toEqual(['not-written']);
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('ends with the driver', async () => {
+    const { cluster } = checkedCluster();
+    cluster.identityScript = () => ({ takesMs: 1_000 });
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([to(0)]));
+    await cluster.runtime.settle();
+    cluster.close();
+    expect(states(await sending)).toEqual(['not-written']);
+    await producer.close();
+  });
+});

@@ -1,0 +1,59 @@
+import type { ProducerStamp } from '../../records/index.js';
+
+/** As a broker gives it: the epoch is raised by us, per partition. */
+export type ProducerIdentity = Omit<ProducerStamp, 'baseSequence'>;
+
+const SEQUENCES = 2 ** 31;
+const LAST_EPOCH = 32_767;
+
+/**
+ * Where a partition stands in the sequence by which its leader tells a repetition from the next
+ * batch. Every partition counts for itself, and has an epoch of its own: the log of each keeps
+ * its own account of a producer, so trouble in one is nothing to the others.
+ */
+export class PartitionSequence {
+  #identity: ProducerIdentity | undefined;
+  #next = 0;
+  #renounced: bigint | undefined;
+
+  get isBegun(): boolean {
+    return this.#identity !== undefined;
+  }
+
+  /** What the next batch is stamped with; undefined before `begin`. */
+  get stamp(): ProducerStamp | undefined {
+    return this.#identity && { ...this.#identity, baseSequence: this.#next };
+  }
+
+  /** This partition has done with the id: `begin` needs another one. */
+  accepts({ producerId }: ProducerIdentity): boolean {
+    return producerId !== this.#renounced;
+  }
+
+  begin(identity: ProducerIdentity): void {
+    this.#identity = identity;
+    this.#next = 0;
+  }
+
+  written(count: number): void {
+    this.#next = (this.#next + count) % SEQUENCES;
+  }
+
+  /**
+   * Nobody knows whether the latest sequence numbers are used up, or the broker lost count. In a
+   * new epoch counting starts at 0, and whatever of the old one still wanders through the network
+   * is refused as soon as the first batch of the new one is written.
+   */
+  restart(): void {
+    if (this.#identity === undefined) return;
+    const { producerId, producerEpoch } = this.#identity;
+    if (producerEpoch >= LAST_EPOCH) this.renounce();
+    else this.begin({ producerId, producerEpoch: producerEpoch + 1 });
+  }
+
+  /** The id is of no use any more, in any epoch. */
+  renounce(): void {
+    this.#renounced = this.#identity?.producerId ?? this.#renounced;
+    this.#identity = undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { MalformedBytesError } from '../malformed-bytes-error.js';
+import { copyBytes } from './copy-bytes.js';
+
+/** Up to here a loop beats the call into native code. */
+const SHORT_REPEAT = 24;
+const LEAST_BYTES = 1024;
+
+/**
+ * What comes out of a block that is being unpacked. It grows with what is really written, never
+ * by what a block says of itself, and not beyond its bound.
+ */
+export class InflatedBytes {
+  /** How much of `bytes` is written. */
+  length = 0;
+  private bytes: Buffer;
+
+  constructor(
+    private readonly maxBytes: number,
+    guess: number,
+  ) {
+    this.bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(guess, LEAST_BYTES)));
+  }
+
+  /** Not a copy. */
+  finish(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /** What was written from `start` on, until more is. */
+  written(start: number): Uint8Array {
+    return this.bytes.subarray(start, this.length);
+  }
+
+  /** Copies `source` from `from` to `end`, which lie within it. */
+  append(source: Uint8Array, from: number, end: number): void {
+    this.reserve(end - from);
+    this.length = copyBytes(source, from, end, this.bytes, this.length);
+  }
+
+  fill(byte: number, size: number): void {
+    this.reserve(size);
+    this.bytes.fill(byte, this.length, this.length + size);
+    this.length += size;
+  }
+
+  /** Writes again what stands `distance` back; a run may overlap itself. `floor` is the first byte that may be named. */
+  repeat(distance: number, size: number, floor: number): void {
+    if (distance < 1 || distance > this.length - floor) {
+      throw new MalformedBytesError(`a copy starts ${distance} bytes back, before the first byte`);
+    }
+    this.reserve(size);
+    const end = this.length + size;
+    if (size <= SHORT_REPEAT) this.repeatByByte(distance, end);
+    else this.repeatByStretch(distance, end);
+    this.length = end;
+  }
+
+  private repeatByByte(distance: number, end: number): void {
+    const bytes = this.bytes;
+    for (let at = this.length; at < end; at++) bytes[at] = bytes[at - distance] as number;
+  }
+
+  /** What is written already is a whole number of repetitions: each round copies twice as much. */
+  private repeatByStretch(distance: number, end: number): void {
+    const from = this.length - distance;
+    for (let at = this.length; at < end;) {
+      const size = Math.min(at - from, end - at);
+      this.bytes.copyWithin(at, from, from + size);
+      at += size;
+    }
+  }
+
+  private reserve(more: number): void {
+    const needed = this.length + more;
+    if (needed > this.bytes.length) this.grow(needed);
+  }
+
+  private grow(needed: number): void {
+    if (needed > this.maxBytes) {
+      throw new MalformedBytesError(`it inflates beyond ${this.maxBytes} bytes`);
+    }
+    const size = Math.min(this.maxBytes, Math.max(needed, this.bytes.length * 2));
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+  }
+}

@@ -1,0 +1,100 @@
+import { MalformedBytesError } from '../../malformed-bytes-error.js';
+import { BackwardBits } from './backward-bits.js';
+import { FseState, readFseTable } from './fse.js';
+
+/** For each string of `width` bits: the symbol that it starts with, and how many bits that takes. */
+export interface HuffmanTable {
+  readonly width: number;
+  /** The symbol, and from bit 8 on the number of bits. */
+  readonly codes: Uint16Array;
+}
+
+const WIDEST = 11;
+const MAX_WEIGHTS = 255;
+/** From here on the first byte tells how many weights follow, of four bits each. */
+const PLAIN_WEIGHTS = 128;
+const WEIGHT_LIMITS = { maxAccuracy: 6, maxSymbol: 12 } as const;
+
+/** Reads the tree at `start`, which ends before `limit`. */
+export function readHuffmanTable(
+  bytes: Uint8Array,
+  start: number,
+  limit: number,
+): { readonly table: HuffmanTable; readonly end: number } {
+  const first = start < limit ? (bytes[start] as number) : 0;
+  const at = start + 1;
+  const isPlain = first >= PLAIN_WEIGHTS;
+  const end = at + (isPlain ? (first - PLAIN_WEIGHTS + 2) >>> 1 : first);
+  if (first === 0 || end > limit) throw new MalformedBytesError('a Huffman tree is cut off');
+  const weights = isPlain
+    ? plainWeights(bytes, at, first - PLAIN_WEIGHTS + 1)
+    : packedWeights(bytes, at, end);
+  return { table: tableOf(weights), end };
+}
+
+function plainWeights(bytes: Uint8Array, start: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => {
+    const byte = bytes[start + (index >>> 1)] as number;
+    return index % 2 === 0 ? byte >>> 4 : byte & 15;
+  });
+}
+
+/** Two states take turns; the one that finds no bits left leaves the last word to the other. */
+function packedWeights(bytes: Uint8Array, start: number, end: number): number[] {
+  const { table, end: streamStart } = readFseTable(bytes, start, end, WEIGHT_LIMITS);
+  const bits = new BackwardBits(bytes, streamStart, end);
+  let state = new FseState(table, bits);
+  let other = new FseState(table, bits);
+  const weights: number[] = [];
+  while (bits.left >= 0) {
+    if (weights.length >= MAX_WEIGHTS) throw new MalformedBytesError('a Huffman tree is too large');
+    weights.push(state.symbol);
+    state.advance(bits);
+    [state, other] = [other, state];
+  }
+  weights.push(state.symbol);
+  return weights;
+}
+
+/** The last symbol's weight is what is missing to a power of two. */
+function tableOf(given: readonly number[]): HuffmanTable {
+  const total = given.reduce((sum, weight) => sum + (weight > 0 ? 2 ** (weight - 1) : 0), 0);
+  const width = total > 0 && total < 2 ** WIDEST ? 32 - Math.clz32(total) : WIDEST + 1;
+  const missing = 2 ** width - total;
+  const last = Math.log2(missing) + 1;
+  if (width > WIDEST || !Number.isInteger(last) || given.length > MAX_WEIGHTS) {
+    throw new MalformedBytesError('a Huffman tree does not come out even');
+  }
+  return filled([...given, last], width);
+}
+
+function filled(weights: readonly number[], width: number): HuffmanTable {
+  const codes = new Uint16Array(1 << width);
+  let at = 0;
+  for (let weight = 1; weight <= width; weight++) {
+    weights.forEach((own, symbol) => {
+      if (own !== weight) return;
+      const end = at + (1 << (weight - 1));
+      codes.fill(((width + 1 - weight) << 8) | symbol, at, end);
+      at = end;
+    });
+  }
+  return { width, codes };
+}
+
+/** Unpacks the stream from `start` to `end` into the whole of `output`. */
+export function inflateHuffman(
+  table: HuffmanTable,
+  bytes: Uint8Array,
+  [start, end]: readonly [start: number, end: number],
+  output: Uint8Array,
+): void {
+  const stream = new BackwardBits(bytes, start, end);
+  const { width, codes } = table;
+  for (let at = 0; at < output.length; at++) {
+    const code = codes[stream.peek(width)] as number;
+    output[at] = code & 0xff;
+    stream.left -= code >>> 8;
+  }
+  if (stream.left !== 0) throw new MalformedBytesError('a Huffman stream does not come out even');
+}

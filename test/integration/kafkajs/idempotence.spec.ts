@@ -1,0 +1,173 @@
+import type { BrokerDriver, ProducerOptions, SendError } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { unique, type TcpProxy } from '@nest-event-bus/testing';
+import { describeWithCluster } from '../support/index.js';
+
+const PARTITIONS = 3;
+
+async function valuesOf(driver: BrokerDriver, topic: string, partition: number) {
+  const values: string[] = [];
+  const range = driver.admin().readRange(topic, partition, 0, Number.MAX_SAFE_INTEGER);
+  for await (const { value } of range) values.push(String(value));
+  return values;
+}
+
+describeWithCluster('idempotent sends over a network that lies', { proxied: true }, (cluster) => {
+  const theProxy = (): TcpProxy => {
+    const [proxy] = cluster().proxies;
+    if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
+    return proxy;
+  };
+
+  /** `driver` goes through the proxy, `direct` does not. */
+  async function withTopic(
+    partitions: number,
+    work: (topic: string, driver: BrokerDriver, direct: BrokerDriver) => Promise<void>,
+  ): Promise<void> {
+    const direct = kafkajs({ brokers: cluster().brokers });
+    const driver = kafkajs({ brokers: cluster().proxiedBrokers });
+    try {
+      const topic = unique('idempotence');
+      await direct.admin().createTopics([{ name: topic, partitions }]);
+      await work(topic, driver, direct);
+    } finally {
+      theProxy().forward();
+      await Promise.allSettled([driver.close(), direct.close()]);
+    }
+  }
+
+  /** Swallows what comes back for a while, then breaks the connections: the batch is written, and sent again. */
+  async function loseAnswers(forMs: number): Promise<void> {
+    theProxy().swallow('toClient');
+    await sleep(realRuntime, forMs);
+    theProxy().forward();
+    theProxy().cut();
+  }
+
+  /** Until `isOver`, again and again after a random time, in a random way. */
+  async function harass(isOver: () => boolean): Promise<number> {
+    let times = 0;
+    while (!isOver()) {
+      await sleep(realRuntime, 5 + realRuntime.random() * 60);
+      const chance = realRuntime.random();
+      if (chance < 0.6) await loseAnswers(5 + realRuntime.random() * 25);
+      else if (chance < 0.8) theProxy().cut();
+      else theProxy().cutAfter(1 + Math.floor(realRuntime.random() * 3_000), 'toServer');
+      times++;
+    }
+    theProxy().forward();
+    return times;
+  }
+
+  /** 1,000 records in small sends, some at once, while the network is harassed. */
+  async function sendThousand(driver: BrokerDriver, topic: string, options: ProducerOptions) {
+    const producer = driver.producer({
+      requestTimeoutMs: 1_000,
+      maxRequestBytes: 8_000,
+      ...options,
+    });
+    let isOver = false;
+    const harassing = harass(() => isOver);
+    const sends: Promise<unknown>[] = [];
+    for (let at = 0; at < 1_000; at += 10) {
+      const records = Array.from({ length: 10 }, (_, index) => ({
+        topic,
+        partition: (at + index) % PARTITIONS,
+        value: `${at + index}`,
+      }));
+      sends.push(producer.send(records));
+      await sleep(realRuntime, 8);
+    }
+    const ends = await Promise.allSettled(sends);
+    isOver = true;
+    expect(await harassing).toBeGreaterThan(5);
+    return ends.filter(({ status }) => status === 'rejected');
+  }
+
+  const expected = (partition: number) =>
+    Array.from({ length: 1_000 }, (_, at) => at)
+      .filter((at) => at % PARTITIONS === partition)
+      .map(String);
+
+  it('1,000 records under random cuts and lost answers: each exactly once, in order', async () => {
+    await withTopic(PARTITIONS, async (topic, driver, direct) => {
+      expect(await sendThousand(driver, topic, {})).toEqual([]);
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        expect(await valuesOf(direct, topic, partition)).toEqual(expected(partition));
+    });
+  });
+
+  it('with idempotent: false a lost answer writes twice, so the network above really lies', async () => {
+    await withTopic(1, async (topic, driver, direct) => {
+      const producer = driver.producer({ idempotent: false });
+      await producer.send([{ topic, value: 'before' }]);
+      theProxy().swallow('toClient');
+      const sending = producer.send([{ topic, value: 'twice' }]);
+      await sleep(realRuntime, 300);
+      theProxy().forward();
+      theProxy().cut();
+      await sending;
+      expect(await valuesOf(direct, topic, 0)).toEqual(['before', 'twice', 'twice']);
+    });
+  });
+
+  it('after a record of unknown fate the next is written, not taken for a repetition', async () => {
+    await withTopic(1, async (topic, driver, direct) => {
+      const producer = driver.producer({ requestTimeoutMs: 400 });
+      await producer.send([{ topic, value: 'before' }]);
+      for (const round of [1, 2, 3]) {
+        theProxy().swallow('toClient');
+        const error: unknown = await producer
+          .send([{ topic, value: `lost ${round}` }], { timeoutMs: 300 })
+          .catch((reason: unknown) => reason);
+        expect((error as SendError).outcomes.map(({ state }) => state)).toEqual(['unknown']);
+        theProxy().forward();
+        theProxy().cut();
+        const [written] = await producer.send([{ topic, value: `next ${round}` }]);
+        expect(written?.offset).toBe(round * 2);
+      }
+      const rounds = [1, 2, 3].flatMap((round) => [`lost ${round}`, `next ${round}`]);
+      expect(await valuesOf(direct, topic, 0)).toEqual(['before', ...rounds]);
+    });
+  });
+
+  it('a broker that wakes up with an old request in its hands writes nothing twice', async () => {
+    await withTopic(1, async (topic, driver, direct) => {
+      const producer = driver.producer({ requestTimeoutMs: 300 });
+      await producer.send([{ topic, value: 'before' }]);
+      for (const round of [1, 2, 3]) {
+        cluster().freeze(0);
+        const slow = producer.send([{ topic, value: `slow ${round}` }]);
+        const lost = producer
+          .send([{ topic, value: `lost ${round}` }], { timeoutMs: 200 })
+          .catch((reason: unknown) => reason);
+        await sleep(realRuntime, 700);
+        cluster().thaw(0);
+        await Promise.all([slow, lost]);
+      }
+      await producer.send([{ topic, value: 'after' }]);
+      const values = await valuesOf(direct, topic, 0);
+      expect(new Set(values).size).toBe(values.length);
+      const slow = values.filter((value) => !value.startsWith('lost'));
+      expect(slow).toEqual(['before', 'slow 1', 'slow 2', 'slow 3', 'after']);
+    });
+  });
+
+  it('goes on after all records were deleted, and after the topic was made anew', async () => {
+    await withTopic(1, async (topic, driver, direct) => {
+      const producer = driver.producer();
+      const admin = direct.admin();
+      await producer.send([
+        { topic, value: 'a' },
+        { topic, value: 'b' },
+      ]);
+      await admin.deleteRecords(topic, [{ partition: 0, offset: 2 }]);
+      expect(await producer.send([{ topic, value: 'c' }])).toMatchObject([{ offset: 2 }]);
+      await admin.deleteTopics([topic]);
+      await admin.createTopics([{ name: topic, partitions: 1 }]);
+      expect(await producer.send([{ topic, value: 'd' }])).toMatchObject([{ offset: 0 }]);
+      expect(await valuesOf(direct, topic, 0)).toEqual(['d']);
+    });
+  });
+});
