@@ -1,11 +1,14 @@
 export { EventBusModule } from './module/event-bus.module.js';
 export type {
   EventBusFeatureAsyncOptions,
+  EventBusFeatureBindings,
   EventBusFeatureOptions,
+  EventBusFeatureParts,
   EventBusModuleAsyncOptions,
   EventBusModuleOptions,
   EventBusOptionsFactory,
 } from './module/module-options.js';
+export type { FeatureConsumer } from './module/feature-consumer.js';
 
 export { CircuitBreakerProperties } from './config/circuit-breaker-properties.js';
 export { ConfigurationValidator } from './config/configuration-validator.js';
@@ -119,6 +122,8 @@ export type {
   DltRecordHandler,
   EventTypeHandler,
   ExceptionClassifier,
+  MessageHandler,
+  MessageMetadata,
 } from './model/handler-interfaces.js';
 export { ListenerType } from './model/listener-type.js';
 export { OrderingMode } from './model/ordering-mode.js';

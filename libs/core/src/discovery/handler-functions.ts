@@ -1,4 +1,8 @@
+import { isObservable, lastValueFrom } from 'rxjs';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import type { EventContext } from '../model/event-context.js';
+import type { EventRecord } from '../model/event-record.js';
+import type { MessageHandler, MessageMetadata } from '../model/handler-interfaces.js';
 import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import type { HandlerDefinition } from './handler-definition.js';
@@ -38,6 +42,76 @@ export function sliceHandler<T>(
     ...describeHandler(binding, 'slice', originOf(handle, binding), options),
     invoke: (records, contexts) => (handle as SliceHandler)(records, contexts),
   };
+}
+
+/** For an object that takes the message and its metadata instead of a record and its context. */
+export function messageHandler<T>(
+  binding: string,
+  handler: MessageHandler<T>,
+  options: EventHandlerOptions = {},
+): HandlerDefinition {
+  const origin = `${handler.constructor.name}.handle registered for '${binding}'`;
+  return {
+    ...describeHandler(binding, 'record', origin, options),
+    invoke: ([record], [context]) => handleMessage(handler, record!, context!),
+  };
+}
+
+/** An Observable that nobody subscribes to does nothing, and that would pass for success. */
+export function handleMessage(
+  handler: MessageHandler,
+  record: EventRecord,
+  context: EventContext,
+): unknown {
+  const result = handler.handle(record.value, new RecordMetadata(record, context));
+  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+}
+
+/** Reads through: headers and a signal that nobody looks at cost nothing. */
+class RecordMetadata implements MessageMetadata {
+  readonly #record: EventRecord;
+  readonly #context: EventContext;
+
+  constructor(record: EventRecord, context: EventContext) {
+    this.#record = record;
+    this.#context = context;
+  }
+
+  get topic(): string {
+    return this.#record.topic;
+  }
+
+  get partition(): number {
+    return this.#record.partition;
+  }
+
+  get offset(): bigint {
+    return this.#record.offset;
+  }
+
+  get key(): string | null {
+    return this.#record.key;
+  }
+
+  get timestamp(): number {
+    return this.#record.timestamp;
+  }
+
+  get headers(): EventRecord['headers'] {
+    return this.#record.headers;
+  }
+
+  get attempt(): EventContext['attempt'] {
+    return this.#context.attempt;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  toJSON(): Readonly<Record<string, unknown>> {
+    return { ...this.#record.toJSON(), attempt: this.attempt };
+  }
 }
 
 function originOf(handle: unknown, binding: string): string {

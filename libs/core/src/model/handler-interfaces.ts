@@ -1,11 +1,32 @@
 import type { DltRecord } from './dlt-record.js';
-import type { EventContext } from './event-context.js';
+import type { DeliveryAttempt, EventContext } from './event-context.js';
+import type { EventHeaders } from './event-record.js';
 import type { ExceptionRoutingDecision } from './exception-routing-decision.js';
 
 /** Handles the events of one type; every provider that has these two methods and the `@HandlesEvents` decorator is found. */
 export interface EventTypeHandler<T = unknown> {
   getEventType(): string;
   handleEvent(event: T, context: EventContext): unknown;
+}
+
+/** Where a message comes from, and how often it was tried. `toJSON` gives the names of its headers, not their values. */
+export interface MessageMetadata {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly key: string | null;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  readonly headers: EventHeaders;
+  readonly attempt: DeliveryAttempt;
+  /** Aborts when the partition is taken away or the drain time is over. */
+  readonly signal: AbortSignal;
+  toJSON(): Readonly<Record<string, unknown>>;
+}
+
+/** Handles the messages of a binding that a consumer of `EventBusModule.forFeature` names: returning is success, throwing is failure. */
+export interface MessageHandler<T = unknown> {
+  handle(message: T, metadata: MessageMetadata): unknown;
 }
 
 /** Told of each dead letter after it was written; a failure in here changes nothing about the record. */

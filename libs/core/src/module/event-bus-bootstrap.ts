@@ -17,6 +17,7 @@ import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
+import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
 import { warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
@@ -37,7 +38,8 @@ export class EventBusBootstrap
   /** Whatever is wrong stops the start here, before anything has been read. */
   onModuleInit(): void {
     this.#refuseSecondBus();
-    const discovered = this.explorer.explore();
+    const consumers = findConsumers(this.discovery.getProviders());
+    const discovered = withConsumers(consumers, () => this.explorer.explore());
     const options = this.#resolve(discovered);
     const problems =
       options.enabled === 'enabled' ? matchHandlers(options.bindings, discovered.handlers) : [];

@@ -7,17 +7,25 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
+import type { FeatureProperties } from '../config/feature-properties.js';
+import { isPlainObject } from '../config/plain-object.js';
 import { eventBusExports, eventBusProviders } from './event-bus-providers.js';
 import { FeatureBindings } from './feature-bindings.js';
+import { FeatureConsumers, handlerClasses } from './feature-consumer.js';
 import {
   EVENT_BUS_OPTIONS,
   type EventBusFeatureAsyncOptions,
+  type EventBusFeatureBindings,
   type EventBusFeatureOptions,
+  type EventBusFeatureParts,
   type EventBusModuleAsyncOptions,
   type EventBusModuleOptions,
   type EventBusOptionsFactory,
   type Visibility,
 } from './module-options.js';
+
+/** Of the options of a feature, those that are for Nest. */
+const PARTS: ReadonlySet<string> = new Set<keyof EventBusFeatureParts>(['imports', 'consumers']);
 
 type Dependencies = (InjectionToken | OptionalFactoryDependency)[];
 
@@ -32,18 +40,21 @@ export class EventBusModule {
     return { ...root(options, asyncOptions(options)), imports: importsOf(options) };
   }
 
-  static forFeature(options: EventBusFeatureOptions): DynamicModule {
-    return feature({ useFactory: () => new FeatureBindings(options) });
+  static forFeature<const Messages extends readonly unknown[]>(
+    options: EventBusFeatureOptions<Messages>,
+  ): DynamicModule {
+    return feature(options, { useFactory: () => featureBindings(options, withoutParts(options)) });
   }
 
-  static forFeatureAsync(options: EventBusFeatureAsyncOptions): DynamicModule {
+  static forFeatureAsync<const Messages extends readonly unknown[]>(
+    options: EventBusFeatureAsyncOptions<Messages>,
+  ): DynamicModule {
     const { inject, useFactory } = options;
-    const provider = {
+    return feature(options, {
       inject: inject as Dependencies | undefined,
       useFactory: async (...dependencies: never[]) =>
-        new FeatureBindings(await useFactory(...dependencies)),
-    };
-    return { ...feature(provider), imports: options.imports };
+        featureBindings(options, await useFactory(...dependencies)),
+    });
   }
 }
 
@@ -57,15 +68,45 @@ function root({ isGlobal = true }: Visibility, options: Provider[]): DynamicModu
   };
 }
 
-function feature(provider: {
-  inject?: Dependencies;
-  useFactory: (...dependencies: never[]) => FeatureBindings | Promise<FeatureBindings>;
-}): DynamicModule {
-  // A token of its own for each: one module may be imported with several lists of bindings.
+function feature(
+  parts: EventBusFeatureParts | undefined,
+  bindings: {
+    inject?: Dependencies;
+    useFactory: (...dependencies: never[]) => FeatureBindings | Promise<FeatureBindings>;
+  },
+): DynamicModule {
+  const { imports, consumers } = parts ?? {};
+  const handlers = handlerClasses(consumers);
+  // Tokens of its own for each: one module may be imported with several features.
   return {
     module: EventBusModule,
-    providers: [{ provide: Symbol('EVENT_BUS_FEATURE'), ...provider }],
+    imports,
+    providers: [
+      ...handlers,
+      { provide: Symbol('EVENT_BUS_FEATURE'), ...bindings },
+      {
+        provide: Symbol('EVENT_BUS_CONSUMERS'),
+        useFactory: () => new FeatureConsumers(consumers),
+      },
+    ],
+    exports: [...handlers],
   };
+}
+
+/** Consumers are enough for a feature: it needs no bindings of its own. */
+function featureBindings(
+  parts: EventBusFeatureParts | undefined,
+  given: EventBusFeatureBindings,
+): FeatureBindings {
+  const isComplete = (parts?.consumers ?? []).length === 0 || !isPlainObject(given);
+  return new FeatureBindings(
+    (isComplete ? given : { bindings: {}, ...given }) as FeatureProperties,
+  );
+}
+
+function withoutParts(options: EventBusFeatureOptions): EventBusFeatureBindings {
+  if (!isPlainObject(options)) return options;
+  return Object.fromEntries(Object.entries(options).filter(([key]) => !PARTS.has(key)));
 }
 
 function importsOf({ imports = [] }: EventBusModuleAsyncOptions): DynamicModule['imports'] {

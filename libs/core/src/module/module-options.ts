@@ -1,6 +1,7 @@
 import type { FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
+import type { FeatureConsumer } from './feature-consumer.js';
 
 /** Under which the options of `forRoot` are found, as they were given. */
 export const EVENT_BUS_OPTIONS = Symbol('EVENT_BUS_OPTIONS');
@@ -26,13 +27,28 @@ export interface EventBusModuleAsyncOptions extends Visibility, Pick<ModuleMetad
   readonly useExisting?: Type<EventBusOptionsFactory> | string | symbol;
 }
 
-export interface EventBusFeatureOptions {
-  readonly bindings: Readonly<Record<string, TopicBindingProperties>>;
+/** What the factory of `forFeatureAsync` makes. */
+export interface EventBusFeatureBindings {
+  readonly bindings?: Readonly<Record<string, TopicBindingProperties>>;
 }
 
-export interface EventBusFeatureAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+/** What Nest must know before it makes anything. `Messages`: what each of the consumers takes. */
+export interface EventBusFeatureParts<
+  Messages extends readonly unknown[] = readonly unknown[],
+> extends Pick<ModuleMetadata, 'imports'> {
+  /** Their classes become providers of the feature, which exports them. What they inject comes from `imports`. */
+  readonly consumers?: { readonly [K in keyof Messages]: FeatureConsumer<Messages[K]> };
+}
+
+/** A feature brings bindings, consumers, or both. */
+export interface EventBusFeatureOptions<Messages extends readonly unknown[] = readonly unknown[]>
+  extends EventBusFeatureBindings, EventBusFeatureParts<Messages> {}
+
+export interface EventBusFeatureAsyncOptions<
+  Messages extends readonly unknown[] = readonly unknown[],
+> extends EventBusFeatureParts<Messages> {
   readonly inject?: FactoryProvider['inject'];
   readonly useFactory: (
     ...dependencies: never[]
-  ) => EventBusFeatureOptions | Promise<EventBusFeatureOptions>;
+  ) => EventBusFeatureBindings | Promise<EventBusFeatureBindings>;
 }

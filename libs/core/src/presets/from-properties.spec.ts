@@ -1,5 +1,7 @@
+import { complaintsOf } from '../config/configuration.spec-support.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { fromProperties } from './from-properties.js';
+import { MESSAGING_DEFAULTS } from './messaging-properties.js';
 import { parseProperties } from './properties-text.js';
 
 const REFERENCE = `
@@ -75,16 +77,23 @@ describe('Properties of the brokers package', () => {
   });
 
   it('without a place are listed with the reason, each of them', () => {
-    const producers = 'it belongs to producers, which these options do not describe';
-    const topics = 'it belongs to the creation of topics, which these options do not describe';
-    const rabbit = 'it belongs to RabbitMQ, which these options do not describe';
+    const messaging = 'only the messaging package reads it, through loadMessagingProperties:';
+    const producers = `${messaging} it belongs to producers`;
+    const topics = `${messaging} it belongs to the creation of topics`;
+    const rabbit = `${messaging} it belongs to RabbitMQ`;
     expect(unused.map(({ key, reason }) => [key, reason])).toEqual([
       [
         'spring.kafka.consumer.enable-auto-commit',
         'the event bus always commits by itself, and only what is done',
       ],
-      ['spring.kafka.producer.acks', producers],
-      ['messaging.default-broker', 'the event bus reads from Kafka only'],
+      [
+        'spring.kafka.producer.acks',
+        'it belongs to producers, which these options do not describe',
+      ],
+      [
+        'messaging.default-broker',
+        `${messaging} it belongs to the choice of a producer; the event bus reads from Kafka only`,
+      ],
       ['messaging.kafka.topic-prefix', topics],
       ['messaging.kafka.default-partitions', topics],
       ['messaging.kafka.default-replication-factor', topics],
@@ -115,13 +124,51 @@ describe('Properties of the brokers package', () => {
     expect(resolveOptions(fromProperties(properties).options).enabled).toBe(enabled);
   });
 
+  it('are all of the reference known: each is an option, or unused for a reason of its own', () => {
+    expect(unused.filter(({ reason }) => reason === 'no option has this name')).toEqual([]);
+  });
+
+  it('without the line of the bootstrap servers leave Kafka off, whatever else they say', () => {
+    const rest = REFERENCE.replace(/^spring\.kafka\.bootstrap-servers=.*$/m, '');
+    const loaded = fromProperties(rest);
+    expect(loaded.options.enabled).toBe('if-configured');
+    expect(loaded.options).not.toHaveProperty('brokers');
+    expect(resolveOptions(loaded.options).enabled).toBe('unconfigured');
+  });
+
+  it('are refused where a switch is neither on nor off, all at once', () => {
+    const run = () =>
+      fromProperties({
+        'messaging.enabled': 'no',
+        'messaging.kafka.retry.retry-topics-enabled': 'yes',
+      });
+    expect(complaintsOf(run)).toEqual([
+      "FLAG properties.messaging.enabled: must be true or false; got 'no'.",
+      "FLAG properties.messaging.kafka.retry.retry-topics-enabled: must be true or false; got 'yes'.",
+    ]);
+  });
+
+  it('are refused where one field has two names', () => {
+    const run = () =>
+      fromProperties({
+        'messaging.consumer.concurrency': 2,
+        'messaging.kafka.consumer.concurrency': 3,
+      });
+    expect(complaintsOf(run)).toEqual([
+      "KEY_TWICE messaging.kafka.consumer.concurrency: is given twice, the first time as 'messaging.consumer.concurrency'. Remove one of them.",
+    ]);
+  });
+
   it('have no retry topic where they say so, or say nothing', () => {
     const key = 'messaging.kafka.retry.retry-topics-enabled';
     const tiers = (value: string) =>
       fromProperties({ [key]: value }).options.defaults?.retry?.tiers;
     expect(tiers('false')).toEqual([]);
     expect(tiers('')).toBeUndefined();
-    expect(tiers('true')).toEqual([{ delayMs: 1_000, maxAttempts: 3, topicSuffix: '-retry' }]);
+    const { initialIntervalMs, maxAttempts } = MESSAGING_DEFAULTS.retry;
+    expect(tiers('true')).toEqual([
+      { delayMs: initialIntervalMs, maxAttempts, topicSuffix: '-retry' },
+    ]);
   });
 
   it('take the native names of Kafka below properties', () => {

@@ -1,11 +1,12 @@
 import { EventBusProperties } from '../config/event-bus-properties.js';
 import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
-import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
-import { propertiesOf } from '../config/property-tree.js';
-import { OptionsBuilder, type OptionPath } from './options-builder.js';
+import { below, Violations } from '../config/violations.js';
+import { byField, canonical, messagingField, type MessagingEntry } from './messaging-keys.js';
+import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';
+import { OptionsBuilder } from './options-builder.js';
 import { parseProperties } from './properties-text.js';
 import { PLACELESS_KEYS, PROPERTY_KEYS } from './property-keys.js';
-import { fromText } from './text-value.js';
+import { fromText, optionShape } from './text-value.js';
 
 const SOURCE = 'properties';
 
@@ -17,20 +18,24 @@ type Scalar = string | number | boolean | undefined;
 /**
  * `spring.kafka.*` and `messaging.*`, from a flat object or the text of a .properties file. The
  * bindings of this application then behave as preset `brokers` says, with what the file changes.
- * Without bootstrap servers the event bus is off. What belongs to producers, RabbitMQ or topics has
- * no place among these options: it is listed as unused.
+ * Without bootstrap servers the event bus is off. What belongs to producers, RabbitMQ or the
+ * creation of topics has no place among these options: it is listed as unused, and
+ * loadMessagingProperties reads it.
  */
 export function fromProperties(given: string | Readonly<Record<string, Scalar>>): LoadedOptions {
   const properties = typeof given === 'string' ? parseProperties(given) : given;
   const entries = Object.entries(properties).flatMap(([key, value]) =>
     value === undefined || String(value).trim() === '' ? [] : [{ key, text: String(value) }],
   );
+  const violations = new Violations();
+  const messaging = messagingOf(entries, violations);
   const builder = new OptionsBuilder()
-    .set(['enabled'], isSwitchedOff(entries) ? false : 'if-configured')
+    .set(['enabled'], isSwitchedOff(messaging, violations) ? false : 'if-configured')
     .set(['defaults', 'preset'], 'brokers')
     .set(['defaults', 'groupId'], DEFAULT_GROUP_ID);
   const unused = entries.flatMap((entry) => place(entry, builder) ?? []);
-  placeRetryTopic(entries, builder);
+  placeRetryTopic(messaging, builder, violations);
+  violations.throwIfAny();
   return { source: SOURCE, options: builder.build(), unused };
 }
 
@@ -39,19 +44,28 @@ interface Entry {
   readonly text: string;
 }
 
-/** Spring takes `maxPollRecords` and `max-poll-records` for the same. */
-const canonical = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();
+type MessagingEntries = ReadonlyMap<string, MessagingEntry>;
+
+function messagingOf(entries: readonly Entry[], violations: Violations): MessagingEntries {
+  const found = entries.flatMap(({ key, text }) => {
+    const field = messagingField(key);
+    return field ? [{ name: key, field, value: text }] : [];
+  });
+  return byField(found, violations);
+}
 
 const MAPPED = new Map(PROPERTY_KEYS.map((mapping) => [canonical(mapping.key), mapping]));
 
 function place({ key, text }: Entry, builder: OptionsBuilder): UnusedKey | undefined {
-  const mapping = MAPPED.get(canonical(key));
-  if (!mapping) return unusedKey(key);
-  if (mapping.to) {
-    const value = fromText(shapeAt(EventBusProperties, mapping.to), text);
+  const use = messagingField(key)?.use;
+  const mapping = use?.kind === 'option' ? use : MAPPED.get(canonical(key));
+  if (mapping) {
+    const value = fromText(optionShape(EventBusProperties, mapping.to), text);
     builder.set(mapping.to, mapping.convert?.(value) ?? value);
+    return undefined;
   }
-  return undefined;
+  if (use?.kind === 'messaging') return { source: SOURCE, key, reason: use.reason };
+  return use ? undefined : unusedKey(key);
 }
 
 function unusedKey(key: string): UnusedKey {
@@ -59,38 +73,47 @@ function unusedKey(key: string): UnusedKey {
   return { source: SOURCE, key, reason: known?.reason ?? 'no option has this name' };
 }
 
-function shapeAt(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
-  const shape = propertiesOf(type).get(String(key));
-  if (!shape) throw new TypeError(`There is no option ${key}.`);
-  return rest.length > 0 && shape.type ? shapeAt(shape.type(), rest) : shape;
+function isSwitchedOff(messaging: MessagingEntries, violations: Violations): boolean {
+  const switches = [...messaging.values()].filter(({ field }) => field.use.kind === 'switch');
+  return switches.map((entry) => flagOf(entry, violations)).includes(false);
 }
 
-const textOf = (entries: readonly Entry[], ...keys: readonly string[]): string | undefined =>
-  entries
-    .find(({ key }) => keys.some((wanted) => canonical(wanted) === canonical(key)))
-    ?.text.trim();
-
-const isSwitchedOff = (entries: readonly Entry[]): boolean =>
-  ['messaging.enabled', 'messaging.kafka.enabled'].some((key) => textOf(entries, key) === 'false');
+/** A flag that has no place of its own, so that the validator of the options never sees it. */
+function flagOf({ name, field, value }: MessagingEntry, violations: Violations): unknown {
+  const shape = optionShape(MessagingProperties, field.path.split('.'));
+  const flag = fromText(shape, String(value));
+  if (!shape.accepts(flag)) {
+    violations.add(shape.rule, below(SOURCE, name), flag, shape.complaint(flag));
+  }
+  return flag;
+}
 
 /**
  * One retry topic, where the file asks for it by name: `{topic}-retry`, with as many deliveries as
- * there are attempts, each after the initial interval. S3 gives that topic no delay of its own.
+ * there are attempts, each after the initial interval. S3 gives that topic no delay of its own. A
+ * file that says nothing gets none: S3's default creates these topics, but its own flow of a
+ * failed record goes from the last attempt to the dead letters.
  */
-function placeRetryTopic(entries: readonly Entry[], builder: OptionsBuilder): void {
-  const retry = (key: string) =>
-    textOf(entries, `messaging.kafka.retry.${key}`, `messaging.retry.${key}`);
-  const asked = retry('retry-topics-enabled');
-  if (asked === 'false') builder.set(['defaults', 'retry', 'tiers'], []);
-  if (asked !== 'true') return;
-  builder.set(
-    ['defaults', 'retry', 'tiers'],
-    [
-      {
-        delayMs: Number(retry('initial-interval-ms') ?? 1_000),
-        maxAttempts: Number(retry('max-attempts') ?? 3),
-        topicSuffix: '-retry',
-      },
-    ],
-  );
+function placeRetryTopic(
+  messaging: MessagingEntries,
+  builder: OptionsBuilder,
+  violations: Violations,
+): void {
+  const asked = messaging.get('retry.retryTopicsEnabled');
+  if (!asked) return;
+  const tier = {
+    delayMs: retryValue(messaging, 'initialIntervalMs'),
+    maxAttempts: retryValue(messaging, 'maxAttempts'),
+    topicSuffix: '-retry',
+  };
+  builder.set(['defaults', 'retry', 'tiers'], flagOf(asked, violations) === true ? [tier] : []);
+}
+
+function retryValue(
+  messaging: MessagingEntries,
+  key: 'initialIntervalMs' | 'maxAttempts',
+): unknown {
+  const given = messaging.get(`retry.${key}`);
+  const shape = optionShape(MessagingProperties, ['retry', key]);
+  return given ? fromText(shape, String(given.value)) : MESSAGING_DEFAULTS.retry[key];
 }

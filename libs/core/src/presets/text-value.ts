@@ -1,4 +1,13 @@
-import type { PropertyShape } from '../config/property-decorators.js';
+import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
+import { propertiesOf } from '../config/property-tree.js';
+import type { OptionPath } from './options-builder.js';
+
+/** What a key of a properties class wants; the tables of the loaders name no other keys. */
+export function optionShape(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
+  const shape = propertiesOf(type).get(String(key));
+  if (!shape) throw new TypeError(`There is no option ${key}.`);
+  return rest.length > 0 && shape.type ? optionShape(shape.type(), rest) : shape;
+}
 
 /**
  * A text from the environment or a properties file as the key wants it. What does not fit stays a

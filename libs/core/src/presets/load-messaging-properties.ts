@@ -1,0 +1,112 @@
+import { mergeLayers } from '../config/merge-layers.js';
+import { deepFreeze, isPlainObject, type PlainObject } from '../config/plain-object.js';
+import { readProperties } from '../config/read-properties.js';
+import { show } from '../config/show.js';
+import { Violations } from '../config/violations.js';
+import { nearestName } from '../model/nearest-name.js';
+import {
+  byField,
+  canonical,
+  isMessagingSection,
+  messagingField,
+  messagingSuggestion,
+  ROOT,
+  type MessagingEntry,
+} from './messaging-keys.js';
+import {
+  MESSAGING_DEFAULTS,
+  MessagingProperties,
+  SECTION_CLASSES,
+} from './messaging-properties.js';
+import { OptionsBuilder } from './options-builder.js';
+import { parseProperties } from './properties-text.js';
+import { optionShape, fromText } from './text-value.js';
+
+/**
+ * Everything `messaging.*` says, and the default where it says nothing: from the text of a
+ * .properties file, from flat keys, or from a tree. Keys may be written `topic-prefix` or
+ * `topicPrefix`. What stands beside `messaging` belongs to others; an object without it is the
+ * section itself.
+ */
+export function loadMessagingProperties(given: string | object = {}): MessagingProperties {
+  const violations = new Violations();
+  const fields = byField(entriesOf(given, violations), violations);
+  const tree = new OptionsBuilder();
+  for (const [path, { value }] of fields) tree.set(path.split('.'), value);
+  const values = readProperties(MessagingProperties, tree.build(), ROOT, violations);
+  violations.throwIfAny();
+  return complete(values);
+}
+
+const DEFAULTS: PlainObject = Object.fromEntries(Object.entries(MESSAGING_DEFAULTS));
+
+function complete(values: PlainObject): MessagingProperties {
+  const layers = [
+    { source: 'the given properties', path: ROOT, values },
+    { source: 'the defaults', path: ROOT, values: DEFAULTS },
+  ];
+  // Every key is in the defaults, and every value was checked against the class.
+  return deepFreeze(mergeLayers(layers).values) as unknown as MessagingProperties;
+}
+
+function entriesOf(given: unknown, violations: Violations): readonly MessagingEntry[] {
+  if (typeof given === 'string') return visitAll(ownKeys(parseProperties(given)), violations);
+  if (!isSection(given)) {
+    const message = `must be a plain object or the text of a .properties file; got ${show(given)}.`;
+    violations.add('OBJECT', ROOT, undefined, message);
+    return [];
+  }
+  const entries = Object.entries(given);
+  const own = entries.filter(([name]) => isOwn(name));
+  return visitAll(own.length > 0 ? own : asSection(entries), violations);
+}
+
+const ownKeys = (properties: PlainObject): [string, unknown][] =>
+  Object.entries(properties).filter(([name]) => isOwn(name));
+
+/** `mesaging.enabled` is meant for us: it is taken in, to be refused. */
+const isOwn = (name: string): boolean => nearestName(firstWord(name), [ROOT]) !== undefined;
+
+const firstWord = (name: string): string => canonical(name.split('.')[0] ?? '');
+
+/** Of a record without `messaging`, `spring.*` is the part that fromProperties reads. */
+const asSection = (entries: readonly [string, unknown][]): [string, unknown][] =>
+  entries
+    .filter(([name]) => firstWord(name) !== 'spring')
+    .map(([name, value]) => [`${ROOT}.${name}`, value]);
+
+const visitAll = (
+  entries: readonly (readonly [string, unknown])[],
+  violations: Violations,
+): readonly MessagingEntry[] => entries.flatMap(([name, value]) => visit(name, value, violations));
+
+/** Goes down into known sections only, so that no tree is too deep. */
+function visit(name: string, value: unknown, violations: Violations): readonly MessagingEntry[] {
+  if (value === undefined) return [];
+  const field = messagingField(name);
+  if (field) return isBlank(value) ? [] : [{ name, field, value: valueOf(field.path, value) }];
+  if (!isMessagingSection(name)) {
+    const message = `there is no property ${show(name)}. ${messagingSuggestion(name)}`;
+    violations.add('UNKNOWN_KEY', name, undefined, message);
+    return [];
+  }
+  if (!isSection(value)) {
+    const message = `must be a plain object; got ${show(value)}.`;
+    violations.add('OBJECT', name, undefined, message);
+    return [];
+  }
+  const inner = Object.entries(value).map(([key, item]) => [`${name}.${key}`, item] as const);
+  return visitAll(inner, violations);
+}
+
+/** Any other object, such as a Map or a Date, would look like one without keys. */
+const isSection = (value: unknown): value is object =>
+  isPlainObject(value) || SECTION_CLASSES.some((type) => value instanceof type);
+
+/** An empty line of a file is one that is not set. */
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+
+const valueOf = (path: string, value: unknown): unknown =>
+  typeof value === 'string'
+    ? fromText(optionShape(MessagingProperties, path.split('.')), value)
+    : value;
