@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { breakConnection } from '../../../libs/testing/src/proxy/break-connection.js';
 import { AnswerFrames } from './answer-frames.js';
 
 interface Address {
@@ -35,7 +36,7 @@ export class BrokerLine {
 
   unplug(): void {
     this.#plugged = false;
-    for (const pair of this.#connections) for (const socket of pair) socket.resetAndDestroy();
+    for (const pair of this.#connections) for (const socket of pair) breakConnection(socket);
   }
 
   plugIn(): void {
@@ -63,7 +64,7 @@ export class BrokerLine {
   }
 
   #accept(client: Socket): void {
-    if (!this.#plugged) return void client.resetAndDestroy();
+    if (!this.#plugged) return breakConnection(client);
     const broker = connect(this.broker);
     const pair = [client, broker] as const;
     this.#connections.add(pair);

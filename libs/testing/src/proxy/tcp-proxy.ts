@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { realRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
+import { breakConnection } from './break-connection.js';
 import { splitAddress, type Address } from './address.js';
 import { ByteFlow } from './byte-flow.js';
 import { FlowControl, type ByteCount, type Treatment } from './flow-control.js';
@@ -68,8 +69,8 @@ export class TcpProxy implements AsyncDisposable {
   /** Breaks every open connection with a reset; new ones are accepted, unless `refuse` was called. */
   cut(): void {
     for (const { client, server } of this.#connections) {
-      client.resetAndDestroy();
-      server.resetAndDestroy();
+      breakConnection(client);
+      breakConnection(server);
     }
   }
 
@@ -149,8 +150,8 @@ export class TcpProxy implements AsyncDisposable {
 
   /** An error on one side is passed on as a reset: the other must not take it for an orderly end. */
   #breakOff({ client, server }: Connection): void {
-    client.resetAndDestroy();
-    server.resetAndDestroy();
+    breakConnection(client);
+    breakConnection(server);
   }
 
   #forget(connection: Connection): void {
