@@ -15,7 +15,7 @@ export { ConfigurationValidator } from './config/configuration-validator.js';
 export { EVENTBUS_DEFAULTS } from './config/defaults.js';
 export { DltProperties, DltReplayProperties } from './config/dlt-properties.js';
 export { isDuration, parseDuration, type Duration } from './config/duration.js';
-export type { ErrorMatcher } from './config/error-matcher.js';
+export type { ErrorClass, ErrorMatcher } from './config/error-matcher.js';
 export {
   BindingDefaults,
   ClusterProperties,

@@ -6,6 +6,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   cluster: { clientId: 'nest-event-bus', ssl: false },
   shutdown: { drainTimeoutMs: 30_000 },
   startup: { concurrency: 16 },
+  errorTypes: {},
   binding: {
     preset: 'connector',
     cluster: 'default',

@@ -30,6 +30,8 @@ describe('how closely a matcher names an error', () => {
     ['the name that it gave itself', 'RemoteFailure', new Renamed(), 0],
     ['the name that its prototype has', 'HttpError', new NamedByPrototype(), 0],
     ['the name that the prototype above has', 'HttpError', new ConflictError(), 1],
+    ['AbortError', 'AbortError', new DOMException('', 'AbortError'), 0],
+    ['another DOMException', 'AbortError', new DOMException('', 'TimeoutError'), undefined],
     ['its code, closer than any class', { code: 'ETIMEDOUT' }, timeout, -1],
     ['another code', { code: 'ECONNRESET' }, timeout, undefined],
     ['a number', { code: 503 }, Object.assign(new Error(), { code: 503 }), -1],

@@ -1,4 +1,4 @@
-import type { ErrorMatcher } from './error-matcher.js';
+import { simpleName, type ErrorMatcher } from './error-matcher.js';
 
 /** A code or a function is about this very error: closer than any class. */
 const CLOSEST = -1;
@@ -27,13 +27,25 @@ export function closestDistance(
 
 /** A `name` counts as well as the class's: bundlers change the one, and libraries set the other. */
 function distanceToName(wanted: string, error: Error): number | undefined {
-  const simple = wanted.slice(wanted.lastIndexOf('.') + 1);
+  const simple = simpleName(wanted);
   const isMeant = (name: unknown): boolean => name === wanted || name === simple;
-  if (Object.hasOwn(error, 'name') && isMeant(error.name)) return 0;
+  if (isMeant(nameOfItsOwn(error))) return 0;
   return distanceTo(
     error,
     (prototype) => isMeant(prototype.constructor.name) || isMeant(ownName(prototype)),
   );
+}
+
+/** A getter, such as DOMException's, speaks of the error and not of the class that has it. */
+function nameOfItsOwn(error: Error): unknown {
+  let at: object = error;
+  while (!Object.hasOwn(at, 'name')) {
+    const above: unknown = Object.getPrototypeOf(at);
+    if (typeof above !== 'object' || above === null) return undefined;
+    at = above;
+  }
+  const isItsOwn = at === error || Object.getOwnPropertyDescriptor(at, 'name')?.get !== undefined;
+  return isItsOwn ? error.name : undefined;
 }
 
 /** Error.prototype has a name that each class inherits: only its own tells it from others. */

@@ -2,12 +2,14 @@ import { isPlainObject } from './plain-object.js';
 import { Property } from './property-decorators.js';
 import { show } from './show.js';
 
-/** An error class, the name of one, an error's `code`, or a function that looks at the error. */
+export type ErrorClass = abstract new (...args: never[]) => Error;
+
+/** An error class, the known name of one, an error's `code`, or a function that looks at the error. */
 export type ErrorMatcher =
   | string
   | { readonly code: string | number }
   | { readonly name: string }
-  | (abstract new (...args: never[]) => Error)
+  | ErrorClass
   | { readonly matches: (error: Error) => boolean };
 
 const EXPECTED =
@@ -16,8 +18,13 @@ const EXPECTED =
 /** `TimeoutError`, or with a package: `java.lang.IllegalArgumentException`. */
 const CLASS_NAME = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/;
 
+export const isClassName = (value: string): boolean => CLASS_NAME.test(value);
+
+/** Without the package. */
+export const simpleName = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
+
 export function isErrorMatcher(value: unknown): value is ErrorMatcher {
-  if (typeof value === 'string') return CLASS_NAME.test(value);
+  if (typeof value === 'string') return isClassName(value);
   if (typeof value === 'function') return isErrorClass(value);
   if (typeof value !== 'object' || value === null) return false;
   if ('matches' in value) return typeof value.matches === 'function';
@@ -33,8 +40,8 @@ function isNameOrCode(value: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-const isErrorClass = (value: { readonly prototype?: unknown }): boolean =>
-  value === Error || value.prototype instanceof Error;
+export const isErrorClass = (value: unknown): value is ErrorClass =>
+  typeof value === 'function' && (value === Error || value.prototype instanceof Error);
 
 export function IsErrorMatcher(): PropertyDecorator {
   return Property({
@@ -59,10 +66,17 @@ export function IsErrorMatchers(): PropertyDecorator {
 }
 
 /**
- * Which errors a matcher names, where that can be told by looking at it: a class, its name and
- * `{ name }` of it are the same. undefined for a function, which may match anything.
+ * Whether two matchers name the same errors, where that can be told by looking at them: a class,
+ * its name and `{ name }` of it do. Two classes may have one name and are not the same.
  */
-export function matcherIdentity(matcher: ErrorMatcher): string | undefined {
+export function nameTheSame(one: ErrorMatcher, other: ErrorMatcher): boolean {
+  if (typeof one === 'function' && typeof other === 'function') return one === other;
+  const identity = matcherIdentity(one);
+  return identity !== undefined && identity === matcherIdentity(other);
+}
+
+/** undefined for a function, which may match anything. */
+function matcherIdentity(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'string') return `name ${matcher}`;
   if (typeof matcher === 'function') return `name ${matcher.name}`;
   if ('matches' in matcher) return undefined;

@@ -1,6 +1,8 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { Duration } from './duration.js';
+import type { ErrorClass } from './error-matcher.js';
+import { IsErrorTypes } from './error-types.js';
 import { isLoadedOptions, type LoadedOptions } from './loaded-options.js';
 import {
   IsDuration,
@@ -101,6 +103,10 @@ export class EventBusProperties {
 
   @IsNested(() => StartupProperties)
   startup?: StartupProperties;
+
+  /** The classes that names in `retry` stand for. Files and the environment have nothing but names. */
+  @IsErrorTypes()
+  errorTypes?: Readonly<Record<string, ErrorClass>>;
 
   /** What was read from files and the environment. It counts where these options say nothing; the first one wins. */
   @IsReference(

@@ -44,6 +44,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('enabled', 'module/enablement.spec.ts'),
   root('brokers', OPTIONS),
   root('driver', OPTIONS),
+  root('errorTypes', 'module/resilience.spec.ts', 'config/error-types.spec.ts'),
   root('runtime', OPTIONS),
   root('loaders', 'module/wrong-configuration.spec.ts'),
   root('shutdown.drainTimeoutMs', 'module/binding-options.spec.ts'),

@@ -79,8 +79,13 @@ const NOTIFICATIONS: ResolvedBinding = {
   expectedProcessingMs: 0,
 };
 
+class TimeoutException extends Error {}
+class ValidationException extends Error {}
+class ServiceUnavailableException extends Error {}
+
 const { bindings } = resolveOptions({
   brokers: 'kafka:9092',
+  errorTypes: { TimeoutException, ValidationException, ServiceUnavailableException },
   bindings: {
     orders: {
       topic: 'orders.events',
@@ -145,9 +150,9 @@ describe('The sample bindings', () => {
           tier('orders.events', 'order-service', 2, 60_000),
           { ...tier('orders.events', 'order-service', 3, 300_000), maxAttempts: 2 },
         ],
-        retryableExceptions: ['TimeoutException'],
-        nonRetryableExceptions: ['ValidationException'],
-        skipToTierMapping: [{ match: 'ServiceUnavailableException', tier: 2 }],
+        retryableExceptions: [TimeoutException],
+        nonRetryableExceptions: [ValidationException],
+        skipToTierMapping: [{ match: ServiceUnavailableException, tier: 2 }],
       },
       circuitBreaker: { ...NOTIFICATIONS.circuitBreaker, enabled: true },
       dlt: {

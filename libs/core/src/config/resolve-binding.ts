@@ -1,6 +1,7 @@
 import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
 import { ConfigurationValidator } from './configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from './defaults.js';
+import { rejectUnknownErrors, withClass, type ErrorTypes } from './error-types.js';
 import { mergeLayers, type Layer, type Merged } from './merge-layers.js';
 import { suggestion } from '../model/nearest-name.js';
 import { deepFreeze, isForbiddenKey } from './plain-object.js';
@@ -68,7 +69,11 @@ export function draftBinding(
   const violations = new Violations(name);
   checkName('binding', name, path, violations);
   const own = given.map(({ properties, ...layer }) =>
-    readLayer(TopicBindingProperties, { path, ...layer, given: properties }, violations),
+    rejectUnknownErrors(
+      readLayer(TopicBindingProperties, { path, ...layer, given: properties }, violations),
+      context.errorTypes,
+      violations,
+    ),
   );
   const preset = presetOf([...own, ...context.defaults]);
   const layers = [...own, ...context.defaults, presetLayer(preset)];
@@ -79,7 +84,7 @@ export function draftBinding(
   requireDelays(merged, preset, path, violations);
   requireSkips(merged, path, isBroken, violations);
   requireCluster(merged, path, context, isBroken, violations);
-  const binding = complete(name, merged, preset);
+  const binding = complete(name, merged, preset, context.errorTypes);
   violations.include(
     new ConfigurationValidator(context).violationsOf(binding, {
       isBroken: (key) => isBroken(key) || violations.touches(below(path, key)),
@@ -207,7 +212,12 @@ type MergedValues = Omit<ResolvedBinding, 'topic' | 'groupId' | 'maxPollRecords'
   readonly dlt: Omit<ResolvedBinding['dlt'], 'topic'> & { readonly topic?: string };
 };
 
-function complete(name: string, merged: Merged, preset: PresetName): ResolvedBinding {
+function complete(
+  name: string,
+  merged: Merged,
+  preset: PresetName,
+  types: ErrorTypes | undefined,
+): ResolvedBinding {
   const values = merged.values as unknown as MergedValues;
   // Missing or wrong ones were reported; the rules that read them are not asked.
   const { topic = '', groupId = '', listenerType, retry, dlt } = values;
@@ -221,6 +231,7 @@ function complete(name: string, merged: Merged, preset: PresetName): ResolvedBin
     assignmentStrategy: [values.assignmentStrategy].flat(),
     retry: {
       ...retry,
+      ...exceptionsOf(retry, types),
       tiers: tiersOf(merged, preset).map(({ delayMs = 0, ...tier }, index) => ({
         delayMs,
         ...tier,
@@ -232,6 +243,18 @@ function complete(name: string, merged: Merged, preset: PresetName): ResolvedBin
     dlt: { ...dlt, topic: dlt.topic ?? joinSuffix(topic, dlt.topicSuffix) },
   };
 }
+
+const exceptionsOf = (
+  { retryableExceptions, nonRetryableExceptions, skipToTierMapping }: ResolvedBinding['retry'],
+  types: ErrorTypes | undefined,
+) => ({
+  retryableExceptions: retryableExceptions.map((matcher) => withClass(matcher, types)),
+  nonRetryableExceptions: nonRetryableExceptions.map((matcher) => withClass(matcher, types)),
+  skipToTierMapping: skipToTierMapping.map((skip) => ({
+    ...skip,
+    match: withClass(skip.match, types),
+  })),
+});
 
 const maxPollRecordsOf = (
   given: MergedValues['maxPollRecords'],

@@ -1,5 +1,6 @@
 import { ConfigurationValidator } from './configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from './defaults.js';
+import { errorTypesOf, rejectUnknownErrors } from './error-types.js';
 import { EventBusProperties } from './event-bus-properties.js';
 import { readFeature, type FeatureProperties } from './feature-properties.js';
 import { rejectDisagreement } from './handler-agreement.js';
@@ -52,7 +53,7 @@ export function resolveOptions(
   const clusters = resolveClusters(roots, violations);
   const enabled = enablement(values, clusters);
   if (enabled === 'enabled') requireReachable(clusters, roots, violations);
-  const context = contextOf(roots, clusters, enabled, layers);
+  const context = contextOf(roots, clusters, enabled, layers, violations);
   const drafts = draftAll(roots, layers, context, violations);
   violations.throwIfAny();
   const bindings = drafts.flatMap(({ binding }) => binding ?? []);
@@ -126,12 +127,17 @@ function contextOf(
   clusters: readonly ResolvedCluster[],
   enabled: ResolvedOptions['enabled'],
   { lifecycleManager = true }: OptionLayers,
+  violations: Violations,
 ): BindingContext {
   // Without any cluster there is one violation about that already, or the bus is off.
   const isChecked = enabled === 'enabled' && clusters.length > 0;
+  const errorTypes = errorTypesOf(roots);
   return deepFreeze({
-    defaults: roots.map((root) => sectionOf(root, 'defaults')),
+    defaults: roots.map((root) =>
+      rejectUnknownErrors(sectionOf(root, 'defaults'), errorTypes, violations),
+    ),
     clusters: isChecked ? clusters.map(({ alias }) => alias) : undefined,
+    errorTypes,
     lifecycleManager,
   });
 }

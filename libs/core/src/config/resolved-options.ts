@@ -1,5 +1,6 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ErrorTypes } from './error-types.js';
 import type { ShutdownProperties, StartupProperties } from './event-bus-properties.js';
 import type { PendingKey } from './key-register.js';
 import type { UnusedKey } from './loaded-options.js';
@@ -23,6 +24,8 @@ export interface BindingContext {
   readonly defaults: readonly Layer[];
   /** Which aliases exist; undefined where the bus is off and no cluster is looked at. */
   readonly clusters: readonly string[] | undefined;
+  /** What names of errors stand for; undefined where that was given wrong, and no name is looked at. */
+  readonly errorTypes: ErrorTypes | undefined;
   /** Whether a lifecycle manager is there that a circuit breaker can pause with. */
   readonly lifecycleManager: boolean;
 }

@@ -91,7 +91,7 @@ describe('a handler that fails', () => {
 
   it.each<[string, Partial<TopicBindingProperties>]>([
     ['of a kind that is not retryable', { retry: { nonRetryableExceptions: [TypeError] } }],
-    ['outside the whitelist', { retry: { retryableExceptions: ['DatabaseError'] } }],
+    ['outside the whitelist', { retry: { retryableExceptions: [{ name: 'DatabaseError' }] } }],
   ])('%s is called once for each delivery', async (_kind, properties) => {
     failWith = () => new TypeError('no');
     await start(properties);
@@ -103,6 +103,21 @@ describe('a handler that fails', () => {
       { call: 1, delivery: 1, tier: 0, total: 1 },
       { call: 1, delivery: 2, tier: 0, total: 2 },
     ]);
+  });
+
+  it.each([
+    ['the one that is registered in errorTypes', 1],
+    ['another one', 3],
+  ])('of a class that a name stands for, %s, is called %i times', async (which, times) => {
+    class Declined extends Error {}
+    class DeclinedForGood extends Declined {}
+    failWith = () => (which === 'another one' ? new Error('no') : new DeclinedForGood('no'));
+    const retry = { nonRetryableExceptions: ['PaymentDeclined'] };
+    const errorTypes = { PaymentDeclined: Declined };
+    await world.startOrders([Orders], { ...QUICK, retry }, { errorTypes });
+    await write(1);
+    await world.runtime.advance(450);
+    expect(calls).toHaveLength(times);
   });
 
   it("with mode 'seek' is called once for each delivery, and the waits of tier 0 are between them", async () => {

@@ -1,6 +1,10 @@
 import { resolveOptions } from '../config/resolve-options.js';
 import { fromEnvironment } from './from-environment.js';
 
+class IoError extends Error {}
+class BusyError extends Error {}
+class LateError extends Error {}
+
 describe('The environment', () => {
   it('sets any key, as its type wants it', () => {
     const { options, unused } = fromEnvironment({
@@ -53,7 +57,12 @@ describe('The environment', () => {
         },
       },
     });
-    expect(resolveOptions(options).bindings[0]?.retry.tiers).toHaveLength(2);
+    const errorTypes = { IoError, BusyError, LateError };
+    expect(resolveOptions({ ...options, errorTypes }).bindings[0]?.retry).toMatchObject({
+      tiers: [{ delayMs: 2_000 }, { delayMs: 4_000 }],
+      retryableExceptions: ['TimeoutError', IoError],
+      skipToTierMapping: [{ match: BusyError }, { match: LateError }],
+    });
   });
 
   it('guesses a name in lower case with dashes, unless it is told how it is written', () => {

@@ -1,7 +1,10 @@
 import { complaintsOf, resolvedOrders } from '../configuration.spec-support.js';
 
+class Timeout extends Error {}
+class Fine extends Error {}
+
 const complaints = (properties: object, options: object = {}) =>
-  complaintsOf(() => resolvedOrders(properties, options));
+  complaintsOf(() => resolvedOrders(properties, { errorTypes: { Timeout, Fine }, ...options }));
 const tiers = (...delays: number[]) => ({ tiers: delays.map((delayMs) => ({ delayMs })) });
 
 describe('STRICT_TIERS', () => {
@@ -40,7 +43,6 @@ describe('TIER_DELAYS', () => {
 });
 
 describe('EXCEPTION_OVERLAP', () => {
-  class Timeout extends Error {}
   class ReadTimeout extends Timeout {}
   const matches = (): boolean => true;
 

@@ -1,4 +1,4 @@
-import { matcherIdentity, showMatcher, type ErrorMatcher } from '../error-matcher.js';
+import { nameTheSame, showMatcher, type ErrorMatcher } from '../error-matcher.js';
 import type { BindingRule, Finding } from './binding-rule.js';
 
 export const retryRules: readonly BindingRule[] = [
@@ -58,10 +58,10 @@ export const retryRules: readonly BindingRule[] = [
     rule: 'SKIP_TO_TIER_TWICE',
     reads: ['retry.skipToTierMapping'],
     check: ({ binding: { retry } }) => {
-      const identities = retry.skipToTierMapping.map(({ match }) => matcherIdentity(match));
       return retry.skipToTierMapping.flatMap(({ match }, index) => {
-        const first = identities.indexOf(identities[index]);
-        if (identities[index] === undefined || first === index) return [];
+        const earlier = retry.skipToTierMapping.slice(0, index);
+        const first = earlier.findIndex((skip) => nameTheSame(skip.match, match));
+        if (first === -1) return [];
         const message = `names ${showMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
         return [{ key: `retry.skipToTierMapping[${index}].match`, value: match, message }];
       });
@@ -78,10 +78,8 @@ function overlap(
   others: readonly ErrorMatcher[],
   key: string,
 ): readonly Finding[] {
-  const identities = new Set(others.map(matcherIdentity));
-  identities.delete(undefined);
   return refused
-    .filter((matcher) => identities.has(matcherIdentity(matcher)))
+    .filter((matcher) => others.some((other) => nameTheSame(matcher, other)))
     .map((matcher) => ({
       key: 'retry.nonRetryableExceptions',
       value: matcher,
