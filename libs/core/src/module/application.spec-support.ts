@@ -11,7 +11,10 @@ import { EventBusModule } from './event-bus.module.js';
 export class Said implements LoggerService {
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
-  log(): void {}
+  readonly infos: string[] = [];
+  log(message: unknown): void {
+    this.infos.push(String(message));
+  }
   debug(): void {}
   warn(message: unknown): void {
     this.warnings.push(String(message));

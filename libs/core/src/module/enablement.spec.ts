@@ -53,6 +53,8 @@ describe('a bus that is switched off', () => {
     it('says so as often as somebody has to know', () => {
       const offs = world.said.warnings.filter((warning) => warning.includes('is off'));
       expect(offs).toHaveLength(warnings);
+      const infos = world.said.infos.filter((info) => info === 'The event bus is switched off.');
+      expect(infos).toHaveLength(1 - warnings);
     });
 
     it('is DISABLED, neither up nor down', () => {

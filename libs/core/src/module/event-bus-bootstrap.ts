@@ -12,6 +12,7 @@ import { resolveOptions } from '../config/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
 import { matchHandlers } from '../discovery/match-handlers.js';
+import { EXCEPTION_CLASSIFIER } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
@@ -20,7 +21,7 @@ import { FeatureBindings } from './feature-bindings.js';
 import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
-import { warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
+import { idleParts, warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
 
 /** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
 @Injectable()
@@ -46,7 +47,9 @@ export class EventBusBootstrap
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     this.kernel.assemble(options, discovered.handlers);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
-    for (const warning of warnings(options)) this.kernel.logger.warn(warning);
+    if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
+    for (const warning of [...warnings(options), ...idleParts(discovered, this.#hasClassifier())])
+      this.kernel.logger.warn(warning);
   }
 
   /** A broker that cannot be reached does not hold up the application: health tells how far each binding is. */
@@ -112,6 +115,10 @@ export class EventBusBootstrap
     });
     // Several handlers may use one pool: its hook waits once.
     return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
+  }
+
+  #hasClassifier(): boolean {
+    return this.discovery.getProviders().some(({ token }) => token === EXCEPTION_CLASSIFIER);
   }
 
   #refuseSecondBus(): void {

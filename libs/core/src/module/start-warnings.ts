@@ -1,4 +1,5 @@
 import type { ResolvedOptions } from '../config/resolved-options.js';
+import type { Discovered } from '../discovery/handler-explorer.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
 
 /** Time for `app.enableShutdownHooks()` to be called after the application was initialised. */
@@ -27,6 +28,20 @@ function pending({ pendingKeys }: ResolvedOptions): readonly string[] {
   if (pendingKeys.length === 0) return [];
   const paths = pendingKeys.map(({ path }) => path).join(', ');
   return [`These options are accepted, but have no effect in this version: ${paths}.`];
+}
+
+/** What was found in the application, and waits for the failure road: it must not look as if it worked. */
+export function idleParts(
+  { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
+  hasClassifier: boolean,
+): readonly string[] {
+  const found = [
+    ...dltHandlers.map(({ origin }) => `@DltHandler on ${origin}`),
+    ...dltAlerts.map(({ origin }) => `@DltAlert on ${origin}`),
+    ...(hasClassifier ? ['the provider of EXCEPTION_CLASSIFIER'] : []),
+  ];
+  if (found.length === 0) return [];
+  return [`Nothing calls these in this version: ${found.join(', ')}.`];
 }
 
 /** Without the hooks SIGTERM ends the process on the spot: nothing is drained. */

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { DltAlert, DltHandler } from '../discovery/dlt-decorators.js';
 import { EventHandler } from '../discovery/event-handler.js';
+import { EXCEPTION_CLASSIFIER } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { fromEnvironment } from '../presets/index.js';
@@ -189,5 +191,29 @@ describe('options that do nothing in this version', () => {
   it('are told at start', async () => {
     await world.startOrders([Orders], { dlt: { strategy: 'CUSTOM' } });
     expect(world.said.warnings.join('\n')).toContain('bindings.orders.dlt.strategy');
+  });
+
+  it('and so are handlers of dead letters and a classifier that nothing calls yet', async () => {
+    @Injectable()
+    class Undertaker {
+      @DltHandler('orders')
+      bury(): void {}
+      @DltAlert('orders')
+      cry(): void {}
+    }
+    const classifier = { provide: EXCEPTION_CLASSIFIER, useValue: { classify: () => undefined } };
+    await world.startOrders([Orders, Undertaker, classifier]);
+    const [warning, ...others] = world.said.warnings.filter((text) =>
+      text.includes('Nothing calls'),
+    );
+    expect(warning).toMatch(
+      /^Nothing calls these in this version: @DltHandler on Undertaker\.bury.*, @DltAlert on Undertaker\.cry.*, the provider of EXCEPTION_CLASSIFIER\.$/,
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('nothing is told of an application without them', async () => {
+    await world.startOrders([Orders]);
+    expect(world.said.warnings).toEqual([]);
   });
 });
