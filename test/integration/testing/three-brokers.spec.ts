@@ -31,7 +31,9 @@ describeWithCluster('three brokers of our own', { brokers: 3 }, (cluster) => {
     await cluster().kill(1);
     await write(client, topic, 'with two');
     await cluster().restart(1);
-    await expect(readAll(client, topic, 2)).resolves.toEqual(['with three', 'with two']);
+    // The raw client sends at least once: an answer that the kill swallowed is asked for again.
+    const read = new Set(await readAll(client, topic, 2));
+    expect([...read]).toEqual(['with three', 'with two']);
     await eventually(() => inSyncReplicas(topic), {
       description: 'three replicas in sync',
       timeoutMs: 30_000,
