@@ -1,5 +1,5 @@
+import { awaitable } from './awaitable.js';
 import type { NestContainer } from '@nestjs/core';
-import { isObservable, lastValueFrom } from 'rxjs';
 import { EnhancedCall } from './enhanced-call.js';
 import { isEnhanced, type EnhancerScope } from './enhancers.js';
 import type { HandlerHost, ScopedHost, StaticHost } from './handler-host.js';
@@ -82,9 +82,4 @@ function namedArguments(
 
 function callbackOf(instance: object, method: string): (...args: unknown[]) => unknown {
   return (instance as Instance)[method]!;
-}
-
-/** An Observable that nobody subscribes to does nothing, and that would pass for success. */
-function awaitable(result: unknown): unknown {
-  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
 }

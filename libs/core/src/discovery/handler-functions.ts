@@ -1,9 +1,9 @@
-import { isObservable, lastValueFrom } from 'rxjs';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { MessageHandler, MessageMetadata } from '../model/handler-interfaces.js';
 import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
+import { awaitable } from './awaitable.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import type { HandlerDefinition } from './handler-definition.js';
 
@@ -28,7 +28,7 @@ export function recordHandler<T>(
 ): HandlerDefinition {
   return {
     ...describeHandler(binding, 'record', originOf(handle, binding), options),
-    invoke: ([record], [context]) => (handle as RecordHandler)(record!, context!),
+    invoke: ([record], [context]) => awaitable((handle as RecordHandler)(record!, context!)),
   };
 }
 
@@ -40,7 +40,7 @@ export function sliceHandler<T>(
 ): HandlerDefinition {
   return {
     ...describeHandler(binding, 'slice', originOf(handle, binding), options),
-    invoke: (records, contexts) => (handle as SliceHandler)(records, contexts),
+    invoke: (records, contexts) => awaitable((handle as SliceHandler)(records, contexts)),
   };
 }
 
@@ -63,8 +63,7 @@ export function handleMessage(
   record: EventRecord,
   context: EventContext,
 ): unknown {
-  const result = handler.handle(record.value, new RecordMetadata(record, context));
-  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+  return awaitable(handler.handle(record.value, new RecordMetadata(record, context)));
 }
 
 /** Reads through: headers and a signal that nobody looks at cost nothing. */

@@ -24,7 +24,7 @@ export class FeatureBindings implements OnApplicationBootstrap {
         path: 'EventBusModule.forFeature',
         value: undefined,
         message:
-          'brings bindings, but there is no event bus to run them. Import EventBusModule.forRoot in the root module.',
+          'brings bindings or consumers, but there is no event bus to run them. Import EventBusModule.forRoot in the root module.',
       },
     ]);
   }
