@@ -26,11 +26,14 @@ export type AssignmentPlan = ReadonlyMap<string, readonly TopicPartition[]>;
 
 /**
  * Decides who reads what. Each partition of a topic that exists and that somebody subscribes to
- * goes to exactly one of its subscribers, and the order of `members` makes no difference.
+ * goes to exactly one of its subscribers (a cooperative one leaves out what is about to move), and
+ * the order of `members` makes no difference.
  */
 export interface Assignor {
   /** Its name among the protocols of JoinGroup, the same as Java's. */
   readonly name: AssignorName;
+  /** Whether members keep what they own while they join. The others hand back everything first. */
+  readonly cooperative: boolean;
   /** What the member tells the leader when it joins; `previous` is null at the first join. */
   userData(previous: PreviousAssignment | null): Buffer | null;
   assign(input: AssignmentInput): AssignmentPlan;

@@ -9,8 +9,8 @@ describe('the assignors a member offers', () => {
     expect(namesOf(['range', 'sticky', 'range'])).toEqual(['range', 'sticky']);
   });
 
-  it('are sticky, then range, unless told otherwise', () => {
-    expect(namesOf()).toEqual(['sticky', 'range']);
+  it('are cooperative-sticky, then the eager ones, unless told otherwise', () => {
+    expect(namesOf()).toEqual(['cooperative-sticky', 'sticky', 'range']);
   });
 
   it.each([[[]], [['roundrobin']], [['constructor']]])('cannot be %j', (names) => {
@@ -19,6 +19,8 @@ describe('the assignors a member offers', () => {
 
   it('are found by the name the broker chose', () => {
     expect(assignorNamed('range').name).toBe('range');
-    expect(() => assignorNamed('toString')).toThrow('Use one of: sticky, range.');
+    expect(() => assignorNamed('toString')).toThrow(
+      'Use one of: cooperative-sticky, sticky, range.',
+    );
   });
 });

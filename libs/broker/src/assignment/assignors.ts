@@ -1,16 +1,16 @@
 import type { AssignorName } from '../port/consumer.js';
 import { InvalidOptionError } from '../port/errors.js';
+import { DEFAULT_ASSIGNORS } from '../port/validate-options.js';
 import type { Assignor } from './assignor.js';
+import { CooperativeStickyAssignor } from './cooperative-sticky-assignor.js';
 import { RangeAssignor } from './range-assignor.js';
 import { StickyAssignor } from './sticky-assignor.js';
 
 const ASSIGNORS: Readonly<Record<AssignorName, Assignor>> = {
+  'cooperative-sticky': new CooperativeStickyAssignor(),
   sticky: new StickyAssignor(),
   range: new RangeAssignor(),
 };
-
-/** In the order of preference. */
-export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['sticky', 'range'];
 
 /** The assignor of this name: an option, or what the broker chose among those the member offered. */
 export function assignorNamed(name: string): Assignor {

@@ -4,6 +4,7 @@ import type { TopicPartition } from '../port/record.js';
 interface Claim {
   readonly generation: number;
   readonly owner: string | null;
+  readonly claimants: readonly string[];
 }
 
 /** Whose partition it was, from what all members say of themselves. The claim of the highest generation holds. */
@@ -13,14 +14,21 @@ export class PreviousOwners {
   claim(memberId: string, generation: number, { topic, partition }: TopicPartition): void {
     const ofTopic = this.#claimsOf(topic);
     const known = ofTopic.get(partition);
+    const claimants = [...(known?.claimants ?? []), memberId];
     if (known === undefined || generation > known.generation)
-      ofTopic.set(partition, { generation, owner: memberId });
+      ofTopic.set(partition, { generation, owner: memberId, claimants });
     else if (generation === known.generation && known.owner !== memberId)
-      ofTopic.set(partition, { generation, owner: null });
+      ofTopic.set(partition, { generation, owner: null, claimants });
+    else ofTopic.set(partition, { ...known, claimants });
   }
 
   ownerOf(topic: string, partition: number): string | null {
     return this.#claims.get(topic)?.get(partition)?.owner ?? null;
+  }
+
+  /** Everybody who says that it is theirs, whatever the generation. */
+  claimantsOf(topic: string, partition: number): readonly string[] {
+    return this.#claims.get(topic)?.get(partition)?.claimants ?? [];
   }
 
   #claimsOf(topic: string): Map<number, Claim> {

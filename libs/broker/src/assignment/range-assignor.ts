@@ -10,6 +10,7 @@ import { subscribersByTopic } from './subscribers.js';
  */
 export class RangeAssignor implements Assignor {
   readonly name = 'range';
+  readonly cooperative = false;
 
   userData(): null {
     return null;

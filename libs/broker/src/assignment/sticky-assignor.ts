@@ -9,6 +9,7 @@ import { decodeStickyUserData, encodeStickyUserData } from './sticky-user-data.j
  */
 export class StickyAssignor implements Assignor {
   readonly name = 'sticky';
+  readonly cooperative = false;
 
   userData(previous: PreviousAssignment | null): Buffer | null {
     return encodeStickyUserData(previous);

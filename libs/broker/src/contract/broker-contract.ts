@@ -1,6 +1,7 @@
 import { adminGroupsContract } from './cases/admin-groups.contract.js';
 import { adminTopicsContract } from './cases/admin-topics.contract.js';
 import { committingContract } from './cases/committing.contract.js';
+import { cooperativeContract } from './cases/cooperative.contract.js';
 import { handoverContract } from './cases/handover.contract.js';
 import { isolationContract } from './cases/isolation.contract.js';
 import { lifetimeContract } from './cases/lifetime.contract.js';
@@ -14,6 +15,7 @@ import { sendFailuresContract } from './cases/send-failures.contract.js';
 import { sendingContract } from './cases/sending.contract.js';
 import { sharingContract } from './cases/sharing.contract.js';
 import { startPolicyContract } from './cases/start-policy.contract.js';
+import { staticMembersContract } from './cases/static-members.contract.js';
 import { statusContract } from './cases/status.contract.js';
 import { takeoverContract } from './cases/takeover.contract.js';
 import { transactionsContract } from './cases/transactions.contract.js';
@@ -31,6 +33,8 @@ const chapters: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   committing: committingContract,
   'sharing in a group': sharingContract,
   'handing over in a group': handoverContract,
+  'a cooperative group': cooperativeContract,
+  'static members': staticMembersContract,
   'taking over from the dead': takeoverContract,
   'the status of a session': statusContract,
   sending: sendingContract,

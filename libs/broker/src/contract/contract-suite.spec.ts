@@ -78,6 +78,7 @@ describe('the contract suite', () => {
         'the driver\'s capabilities say: not "zstd"',
         'the driver\'s capabilities say: not "range"',
         'the driver\'s capabilities say: not "sticky"',
+        'the driver\'s capabilities say: not "cooperative-sticky"',
       ]),
     );
   });
@@ -85,7 +86,7 @@ describe('the contract suite', () => {
   it('skips nothing but the opposite where all is there', () => {
     const notebook = new Notebook();
     const capabilities = {
-      assignors: ['range', 'sticky'],
+      assignors: ['range', 'sticky', 'cooperative-sticky'],
       compressions: ['none', 'gzip', 'snappy', 'lz4', 'zstd'],
       transactions: true,
       idempotentSends: true,

@@ -14,6 +14,8 @@ const capabilityChecks = {
   zstd: (capabilities: BrokerCapabilities) => capabilities.compressions.includes('zstd'),
   range: (capabilities: BrokerCapabilities) => capabilities.assignors.includes('range'),
   sticky: (capabilities: BrokerCapabilities) => capabilities.assignors.includes('sticky'),
+  'cooperative-sticky': (capabilities: BrokerCapabilities) =>
+    capabilities.assignors.includes('cooperative-sticky'),
 } as const;
 
 /** Why the case cannot run here; undefined when it can. */

@@ -8,4 +8,5 @@ export function kafkajs(options: KafkajsOptions): BrokerDriver {
 }
 
 export { PrefetchBudget } from './consuming/prefetch-budget.js';
-export type { KafkajsOptions, SaslOptions } from './kafkajs-options.js';
+export type { KafkajsOptions } from './kafkajs-options.js';
+export type { SaslOptions } from './sasl-options.js';

@@ -4,7 +4,7 @@ import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
 import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/driver.js';
 import { ClosedError } from '../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../port/producer.js';
-import { validateConsumerOptions, validateProducerOptions } from '../port/validate-options.js';
+import { validateConsumerOptions } from '../port/validate-options.js';
 import { writableCompressions } from '../records/index.js';
 import { realRuntime } from '../runtime/index.js';
 import { KafkajsAdmin } from './admin/kafkajs-admin.js';
@@ -15,9 +15,9 @@ import { KafkajsProducer } from './sending/kafkajs-producer.js';
 import { Cluster, requireKafkajsVersion } from './wire/index.js';
 
 const CAPABILITIES: BrokerCapabilities = {
-  assignors: ['sticky', 'range'],
+  assignors: ['cooperative-sticky', 'sticky', 'range'],
   compressions: writableCompressions,
-  transactions: false,
+  transactions: true,
   idempotentSends: true,
 };
 
@@ -63,14 +63,13 @@ export class KafkajsDriver implements BrokerDriver {
 
   producer(options: ProducerOptions = {}): ProducerSession {
     this.#requireOpen();
-    const resolved = validateProducerOptions(options, this.capabilities);
     return this.#open(
       'producer',
       (producerId, onClosed) =>
         new KafkajsProducer({
           cluster: this.#cluster,
           producerId,
-          options: resolved,
+          options,
           logger: this.#logger,
           onClosed,
         }),

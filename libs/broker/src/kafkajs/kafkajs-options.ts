@@ -4,24 +4,7 @@ import { InvalidOptionError } from '../port/errors.js';
 import { rejectUnknownKeys } from '../port/validate-options.js';
 import type { Runtime } from '../runtime/index.js';
 import type { PrefetchBudget } from './consuming/prefetch-budget.js';
-
-/** How to authenticate; a custom mechanism brings `authenticationProvider` as kafkajs defines it. */
-export type SaslOptions =
-  | {
-      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-      readonly username: string;
-      readonly password: string;
-    }
-  | {
-      readonly mechanism: 'oauthbearer';
-      readonly oauthBearerProvider: () => Promise<{ readonly value: string }>;
-    }
-  | {
-      readonly mechanism: string;
-      readonly authenticationProvider: (arguments_: unknown) => {
-        authenticate(): Promise<void>;
-      };
-    };
+import { validateSaslOptions, type SaslOptions } from './sasl-options.js';
 
 export interface KafkajsOptions {
   /** `host:port` of some brokers; the rest are learnt from them. */
@@ -56,7 +39,7 @@ export interface ClusterSettings {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly ssl?: unknown;
-  readonly sasl?: unknown;
+  readonly sasl?: SaslOptions;
   readonly connectionTimeoutMs: number;
   readonly requestTimeoutMs: number;
 }
@@ -68,9 +51,8 @@ export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings
     clientId: options.clientId ?? 'nest-event-bus',
     connectionTimeoutMs: milliseconds('connectionTimeoutMs', options.connectionTimeoutMs ?? 5_000),
     requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
-    // kafkajs spreads the options into tls.connect and writes into the sasl object: both get copies.
     ...(options.ssl ? { ssl: options.ssl === true ? {} : { ...options.ssl } } : {}),
-    ...(options.sasl ? { sasl: { ...options.sasl } } : {}),
+    ...(options.sasl ? { sasl: validateSaslOptions(options.sasl) } : {}),
   };
 }
 

@@ -27,12 +27,16 @@ class Reader {
       rebalanceTimeoutMs: 10_000,
     });
     this.started = this.session.start({
-      onAssigned: () => this.#next.clear(),
+      onAssigned: (partitions) => this.#forget(partitions),
       onRevoked: (partitions) => this.#commit(partitions),
-      onLost: () => this.#next.clear(),
+      onLost: (partitions) => this.#forget(partitions),
     });
     this.started.catch(() => undefined);
     void this.#read();
+  }
+
+  #forget(partitions: readonly TopicPartition[]): void {
+    for (const { partition } of partitions) this.#next.delete(partition);
   }
 
   async #read(): Promise<void> {
@@ -149,24 +153,27 @@ class History {
 
 const step = fc.constantFrom('join', 'leave', 'crash', 'write', 'wait', 'settle');
 
-describe.each(['range', 'sticky'] as const)('Any history of a group with %s', (assignor) => {
-  it('has one owner per partition when it is stable, commits nothing unhandled and loses nothing', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 1_000_000 }),
-        fc.array(step, { minLength: 3, maxLength: 14 }),
-        async (seed, steps) => {
-          const history = new History(seed, assignor);
-          for (const each of [...steps, 'settle'] as const) await play(history, each);
-          if (history.readers.length === 0) history.join();
-          await history.until('all was handled', () => history.isAllHandled());
-          await Promise.all(history.readers.map(({ session }) => closed(history, session)));
-        },
-      ),
-      { numRuns: 25 },
-    );
-  }, 60_000);
-});
+describe.each(['range', 'sticky', 'cooperative-sticky'] as const)(
+  'Any history of a group with %s',
+  (assignor) => {
+    it('has one owner per partition when it is stable, commits nothing unhandled and loses nothing', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 1_000_000 }),
+          fc.array(step, { minLength: 3, maxLength: 14 }),
+          async (seed, steps) => {
+            const history = new History(seed, assignor);
+            for (const each of [...steps, 'settle'] as const) await play(history, each);
+            if (history.readers.length === 0) history.join();
+            await history.until('all was handled', () => history.isAllHandled());
+            await Promise.all(history.readers.map(({ session }) => closed(history, session)));
+          },
+        ),
+        { numRuns: 25 },
+      );
+    }, 60_000);
+  },
+);
 
 async function play(
   history: History,

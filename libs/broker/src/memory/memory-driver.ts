@@ -40,7 +40,7 @@ const KEYS = [
 ] as const satisfies readonly (keyof MemoryOptions)[];
 
 export const memoryCapabilities: BrokerCapabilities = {
-  assignors: ['sticky', 'range'],
+  assignors: ['cooperative-sticky', 'sticky', 'range'],
   compressions: writableCompressions,
   transactions: true,
   idempotentSends: true,

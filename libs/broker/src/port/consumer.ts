@@ -3,17 +3,35 @@ import type { PartitionError } from './errors.js';
 
 export type OffsetReset = 'earliest' | 'latest' | 'none';
 export type Isolation = 'read_committed' | 'read_uncommitted';
-export type AssignorName = 'range' | 'sticky';
+/**
+ * How a group shares its partitions. With `cooperative-sticky` (KIP-429) only what moves is
+ * revoked, and the rest is read and committed while the group rebalances; with the others every
+ * member hands back everything first. The broker chooses one that all members have.
+ */
+export type AssignorName = 'range' | 'sticky' | 'cooperative-sticky';
 
 export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** In the order of preference; the group settles on one that all its members have. Default `['sticky', 'range']`. */
+  /**
+   * In the order of preference; the group settles on one that all its members have, and each member
+   * is as cooperative as that one. Default `['cooperative-sticky', 'sticky', 'range']`, by which a
+   * group of older members becomes cooperative once the last of them has gone. When an eager member
+   * joins a cooperative group, the others lose what they have (`onLost`) for that one rebalance.
+   */
   readonly assignors?: readonly AssignorName[];
   /** Where a partition starts without a committed offset, or with one that left the log. Default `'earliest'`. */
   readonly offsetReset?: OffsetReset;
   /** Default `'read_committed'`. */
   readonly isolation?: Isolation;
+  /**
+   * A name of this member that outlives it (KIP-345), unique in the group. Then `close` does not
+   * leave the group: who starts again with it within the session time-out gets back what it had,
+   * and nobody else is disturbed. A second session with the same name fences the first, which fails
+   * with StaticMemberFencedError. Topics that were added meanwhile are shared out at the group's
+   * next rebalance. Default: none.
+   */
+  readonly groupInstanceId?: string;
   /** Default 45 s. */
   readonly sessionTimeoutMs?: number;
   /** Default 10 s; at most a third of the session time-out. */
@@ -69,10 +87,14 @@ export interface OffsetCommit extends TopicPartition {
 
 /**
  * Who is told about ownership. Each method is awaited. One that throws does not stop the
- * protocol: the step is finished, then the error is reported as a status.
+ * protocol: the step is finished, then the error is reported as a status. In a cooperative group
+ * each is told only of what comes or goes; the other partitions are handed out and committed meanwhile.
  */
 export interface AssignmentListener {
-  /** Before the first record of these partitions is handed out. A `seek` in here moves the start. */
+  /**
+   * Before the first record of these partitions is handed out. A `seek` in here moves the start.
+   * Also told when a member joins and gets none, not when one that stays gets none besides.
+   */
   onAssigned(partitions: readonly AssignedPartition[]): void | Promise<void>;
   /** They are still ours: a commit in here succeeds. The group waits for this, up to the rebalance time-out. */
   onRevoked(partitions: readonly TopicPartition[]): void | Promise<void>;
@@ -137,7 +159,8 @@ export interface ConsumerSession {
   onStatus(listener: (status: SessionStatus) => void): () => void;
 
   /**
-   * Stops handing out, tells `onRevoked` (a commit in it succeeds), leaves the group and closes.
+   * Stops handing out, tells `onRevoked` (a commit in it succeeds), leaves the group (unless it has
+   * a `groupInstanceId`) and closes.
    * Idempotent and bounded; drains no handler by itself.
    */
   close(): Promise<void>;

@@ -174,6 +174,35 @@ export class SendError extends BrokerError {
   }
 }
 
+/**
+ * Another producer has begun to use the transactional id, or the transaction was open for too
+ * long: the cluster has aborted it, and this producer writes nothing any more.
+ */
+export class ProducerFencedError extends BrokerError {
+  readonly code = 'PRODUCER_FENCED';
+  readonly retriable = false;
+
+  constructor(
+    readonly transactionalId: string,
+    message = `The producer with the transactional id "${transactionalId}" is fenced: another one has taken the id over, or its transaction was open for longer than transactionTimeoutMs. Nothing of the transaction counts. If the id is yours alone, make another producer with it.`,
+    options: BrokerErrorOptions = {},
+  ) {
+    super(message, options);
+  }
+}
+
+/** No answer told whether the transaction is committed. Its `abort` finds out. */
+export class TransactionOutcomeUnknownError extends BrokerError {
+  readonly code = 'TRANSACTION_OUTCOME_UNKNOWN';
+  readonly retriable = false;
+}
+
+/** The transaction cannot be aborted: its commit, of which no answer told, had come through. */
+export class TransactionCommittedError extends BrokerError {
+  readonly code = 'TRANSACTION_COMMITTED';
+  readonly retriable = false;
+}
+
 /** The record is larger than the topic, the broker or the sender's own bound accepts. */
 export class RecordTooLargeError extends BrokerError {
   readonly code = 'RECORD_TOO_LARGE';

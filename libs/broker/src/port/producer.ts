@@ -23,6 +23,15 @@ export interface ProducerOptions {
    * false where the credentials do not allow it: at least once then.
    */
   readonly idempotent?: boolean;
+  /**
+   * Makes it a producer of transactions, and of nothing else: `transaction()` begins one, `send`
+   * is refused. A cluster lets one producer live per id: a later one, also of another process,
+   * fences the earlier and aborts what that left open. So give each producer an id of its own that
+   * stays the same over restarts.
+   */
+  readonly transactionalId?: string;
+  /** A transaction that is open for longer is aborted by the cluster, and its producer fenced. Default 60 s. */
+  readonly transactionTimeoutMs?: number;
 }
 
 export interface SendOptions {
@@ -43,25 +52,48 @@ export interface ProducerSession {
     options?: SendOptions,
   ): Promise<readonly WrittenRecord[]>;
 
-  /** Begins a transaction. Rejects with UnsupportedError where `capabilities.transactions` is false. */
+  /**
+   * Begins a transaction; the first call takes over the `transactionalId`. One at a time. Rejects
+   * with InvalidOptionError without such an id, with ProducerFencedError once another producer has
+   * it, with UnsupportedError where `capabilities.transactions` is false.
+   */
   transaction(): Promise<Transaction>;
 
-  /** Waits, bounded, for what is under way; what cannot be finished is rejected. Idempotent. */
+  /**
+   * Waits, bounded, for what is under way; what cannot be finished is rejected, and a transaction
+   * that is open is aborted. Idempotent.
+   */
   close(): Promise<void>;
 }
 
-/** A group's offsets as part of a transaction. */
+/**
+ * A group's offsets as part of a transaction. `memberId` and `generation` are those of the session
+ * when it handed the records out: asked for later they may be those of a time in which another
+ * member has handled them.
+ */
 export interface TransactionOffsets {
   readonly groupId: string;
   readonly memberId: string;
   readonly generation: number;
+  /** Of a static member. */
+  readonly groupInstanceId?: string | null;
   readonly offsets: readonly OffsetCommit[];
 }
 
+/** Records and offsets that count together or not at all. After the first failure only `abort` is left. */
 export interface Transaction {
   send(records: readonly OutgoingRecord[]): Promise<readonly WrittenRecord[]>;
   /** Commits the offsets with the transaction; refused with FencedError for a member of an old generation. */
   sendOffsets(offsets: TransactionOffsets): Promise<void>;
+  /**
+   * Waits for what is under way and resolves once all of it counts. When it rejects nothing does,
+   * unless with TransactionOutcomeUnknownError: then `abort` finds out.
+   */
   commit(): Promise<void>;
+  /**
+   * Resolves once nothing of it can count any more; rejects with TransactionCommittedError when
+   * all of it does. When it cannot reach the cluster it rejects, and the next transaction of the
+   * producer, or the next producer of the id, does it. Idempotent.
+   */
   abort(): Promise<void>;
 }

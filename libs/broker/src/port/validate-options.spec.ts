@@ -7,7 +7,7 @@ import {
 } from './validate-options.js';
 
 const capabilities = {
-  assignors: ['range', 'sticky'],
+  assignors: ['range', 'sticky', 'cooperative-sticky'],
   compressions: ['none', 'gzip'],
 } as const;
 
@@ -20,9 +20,10 @@ describe('Consumer options', () => {
     expect(consumer()).toEqual({
       groupId: 'g',
       topics: ['orders'],
-      assignors: ['sticky', 'range'],
+      assignors: ['cooperative-sticky', 'sticky', 'range'],
       offsetReset: 'earliest',
       isolation: 'read_committed',
+      groupInstanceId: null,
       sessionTimeoutMs: 45_000,
       heartbeatIntervalMs: 10_000,
       rebalanceTimeoutMs: 30_000,
@@ -54,8 +55,10 @@ describe('Consumer options', () => {
     [{ topics: ['no/slash'] }, /no legal topic name/],
     [{ topics: ['..'] }, /no legal topic name/],
     [{ topics: ['x'.repeat(250)] }, /no legal topic name/],
-    [{ assignors: [] }, /at least one of range, sticky/],
+    [{ assignors: [] }, /at least one of range, sticky, cooperative-sticky/],
     [{ assignors: ['stiky'] }, /Did you mean "sticky"/],
+    [{ groupInstanceId: '' }, /groupInstanceId must be a text that is not empty/],
+    [{ groupInstanceId: 'pod 1' }, /no legal group instance id/],
     [{ offsetReset: 'earlyest' }, /Did you mean "earliest"/],
     [{ isolation: 'snapshot' }, /isolation must be one of/],
     [{ sessionTimeoutMs: 0 }, /whole number of at least 1; got 0/],
@@ -93,7 +96,13 @@ describe('Producer options', () => {
       requestTimeoutMs: 30_000,
       compression: 'none',
       idempotent: true,
+      transactionTimeoutMs: 60_000,
     });
+  });
+
+  it('take a transactional id', () => {
+    const options = { transactionalId: 'tx', transactionTimeoutMs: 1_000 };
+    expect(producer(options)).toMatchObject({ ...options, idempotent: true });
   });
 
   it('fit the request time-out into a short delivery time-out that was given alone', () => {
@@ -109,6 +118,10 @@ describe('Producer options', () => {
     [{ requestTimeoutMs: 2, deliveryTimeoutMs: 1 }, /longer than producer.deliveryTimeoutMs/],
     [{ lingerMs: -1 }, /at least 0/],
     [{ idempotent: 'no' }, /producer.idempotent must be true or false/],
+    [{ transactionalId: '' }, /producer.transactionalId must be a text that is not empty/],
+    [{ transactionTimeoutMs: 5_000 }, /means nothing without producer.transactionalId/],
+    [{ transactionalId: 't', transactionTimeoutMs: 0 }, /whole number of at least 1; got 0/],
+    [{ transactionalId: 't', idempotent: false }, /every send is idempotent/],
   ])('reject %j', (options, message) => {
     expect(() => producer(options)).toThrow(message);
   });

@@ -10,11 +10,21 @@ import { InvalidOptionError } from './errors.js';
 import type { Compression, ProducerOptions } from './producer.js';
 
 /** The options a session works with: checked, and every default filled in. */
-export type ResolvedConsumerOptions = Required<Omit<ConsumerOptions, 'fetch'>> & {
+export type ResolvedConsumerOptions = Required<
+  Omit<ConsumerOptions, 'fetch' | 'groupInstanceId'>
+> & {
+  /** null for a dynamic member. */
+  readonly groupInstanceId: string | null;
   readonly fetch: Required<FetchOptions>;
 };
-export type ResolvedProducerOptions = Required<ProducerOptions>;
+export type ResolvedProducerOptions = Required<Omit<ProducerOptions, 'transactionalId'>> &
+  Pick<ProducerOptions, 'transactionalId'>;
 
+/**
+ * In the order of preference. The eager two are there for members that have nothing else, such as
+ * those of an older version: while one of them is in the group, all are eager.
+ */
+export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['cooperative-sticky', 'sticky', 'range'];
 const OFFSET_RESETS: readonly OffsetReset[] = ['earliest', 'latest', 'none'];
 const ISOLATIONS: readonly Isolation[] = ['read_committed', 'read_uncommitted'];
 
@@ -24,6 +34,7 @@ const CONSUMER_KEYS = [
   'assignors',
   'offsetReset',
   'isolation',
+  'groupInstanceId',
   'sessionTimeoutMs',
   'heartbeatIntervalMs',
   'rebalanceTimeoutMs',
@@ -48,12 +59,15 @@ const PRODUCER_KEYS = [
   'requestTimeoutMs',
   'compression',
   'idempotent',
+  'transactionalId',
+  'transactionTimeoutMs',
 ] as const satisfies readonly (keyof ProducerOptions)[];
 
 const DEFAULT_SESSION_TIMEOUT_MS = 45_000;
 const DEFAULT_HEARTBEAT_INTERVAL_MS = 10_000;
 const DEFAULT_DELIVERY_TIMEOUT_MS = 120_000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+const DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000;
 const DEFAULT_BATCH_BYTES = 16 * 1024;
 const DEFAULT_BUFFER_BYTES = 32 * 1024 * 1024;
 
@@ -73,6 +87,7 @@ export function validateConsumerOptions(
     assignors: assignorNames(options.assignors, capabilities.assignors),
     offsetReset: oneOf('consumer.offsetReset', options.offsetReset ?? 'earliest', OFFSET_RESETS),
     isolation: oneOf('consumer.isolation', options.isolation ?? 'read_committed', ISOLATIONS),
+    groupInstanceId: instanceId(options.groupInstanceId),
     sessionTimeoutMs,
     heartbeatIntervalMs: heartbeatInterval(options.heartbeatIntervalMs, sessionTimeoutMs),
     rebalanceTimeoutMs: integer(
@@ -116,6 +131,7 @@ export function validateProducerOptions(
       options.compression === 'zstd' ? ZSTD_ADVICE : '',
     ),
     idempotent: flag('producer.idempotent', options.idempotent ?? true),
+    ...transactionOptions(options),
   };
 }
 
@@ -190,6 +206,30 @@ function sendTimeouts(
   return { deliveryTimeoutMs, requestTimeoutMs };
 }
 
+function transactionOptions(
+  options: ProducerOptions,
+): Pick<ResolvedProducerOptions, 'transactionalId' | 'transactionTimeoutMs'> {
+  const { transactionalId, transactionTimeoutMs, idempotent } = options;
+  if (transactionTimeoutMs !== undefined && transactionalId === undefined)
+    throw new InvalidOptionError(
+      'producer.transactionTimeoutMs means nothing without producer.transactionalId: give that too, or leave it out.',
+    );
+  if (transactionalId !== undefined && idempotent === false)
+    throw new InvalidOptionError(
+      'producer.idempotent is false, but with a producer.transactionalId every send is idempotent: leave one of them out.',
+    );
+  return {
+    ...(transactionalId === undefined
+      ? {}
+      : { transactionalId: text('producer.transactionalId', transactionalId) }),
+    transactionTimeoutMs: integer(
+      'producer.transactionTimeoutMs',
+      transactionTimeoutMs ?? DEFAULT_TRANSACTION_TIMEOUT_MS,
+      1,
+    ),
+  };
+}
+
 function heartbeatInterval(given: number | undefined, sessionTimeoutMs: number): number {
   const third = Math.max(1, Math.floor(sessionTimeoutMs / 3));
   const interval = integer(
@@ -218,10 +258,14 @@ function topicNames(topics: unknown): readonly string[] {
 
 /** Kafka's rule for topic names. */
 export function topicName(where: string, topic: unknown): string {
-  const name = text(where, topic);
+  return legalName(where, topic, 'topic name');
+}
+
+function legalName(where: string, given: unknown, kind: string): string {
+  const name = text(where, given);
   if (name === '.' || name === '..' || name.length > 249 || !/^[A-Za-z0-9._-]+$/.test(name))
     throw new InvalidOptionError(
-      `${where}: ${show(name)} is no legal topic name. Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", but not "." or ".." alone.`,
+      `${where}: ${show(name)} is no legal ${kind}. Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", but not "." or ".." alone.`,
     );
   return name;
 }
@@ -230,14 +274,20 @@ function assignorNames(
   given: readonly AssignorName[] | undefined,
   supported: readonly AssignorName[],
 ): readonly AssignorName[] {
-  if (given === undefined)
-    return (['sticky', 'range'] as const).filter((name) => supported.includes(name));
+  if (given === undefined) return DEFAULT_ASSIGNORS.filter((name) => supported.includes(name));
   if (!Array.isArray(given) || given.length === 0)
     throw new InvalidOptionError(
       `consumer.assignors must name at least one of ${supported.join(', ')}; got ${show(given)}.`,
     );
   const names = given.map((name) => oneOf('consumer.assignors', name, supported));
   return [...new Set(names)];
+}
+
+/** Kafka's rule for it is the one for topic names. */
+function instanceId(given: string | undefined): string | null {
+  return given === undefined
+    ? null
+    : legalName('consumer.groupInstanceId', given, 'group instance id');
 }
 
 function oneOf<T extends string>(

@@ -5,8 +5,9 @@ import {
   FencedError,
   OffsetMetadataTooLargeError,
 } from '../../port/errors.js';
+import { sharedOut } from '../group.js';
 import { numbered } from '../numbered.js';
-import { nameOf } from '../partition-name.js';
+import { nameOf, namesOf } from '../partition-name.js';
 import type { ContractSuite } from '../suite.js';
 import type { World } from '../world.js';
 
@@ -109,6 +110,7 @@ function storing({ promise }: ContractSuite): void {
     await member.start();
     const driver = await world.process();
     const other = await world.join({ topics: [topic], groupId, driver });
+    await sharedOut(world, [member, other], namesOf(topic, 2));
     assert.deepEqual(outcomes, ['stored']);
     assert.equal(other.assigned()[0]?.committed?.metadata, 'revoked');
   });
@@ -154,7 +156,7 @@ function refusing({ promise }: ContractSuite): void {
     const member = await world.join({ topics: [topic], groupId });
     const driver = await world.process();
     const other = await world.join({ topics: [topic], groupId, driver });
-    await world.eventually('each has one', () => member.session.assignment().length === 1);
+    await sharedOut(world, [member, other], namesOf(topic, 2));
     const theirs = other.session.assignment().map((each) => ({ ...each, offset: 9 }));
     await world.rejects(member.session.commit(theirs), FencedError);
     assert.deepEqual(await world.admin.groupOffsets(groupId), []);

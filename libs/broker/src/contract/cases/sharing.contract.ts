@@ -7,10 +7,11 @@ import { nameOf, namesOf } from '../partition-name.js';
 import type { ContractSuite } from '../suite.js';
 
 export function sharingContract(suite: ContractSuite): void {
-  for (const assignor of ['range', 'sticky'] as const)
+  for (const assignor of ['range', 'sticky', 'cooperative-sticky'] as const)
     suite.chapter(`with ${assignor}`, () => sharingWith(suite, assignor));
   suite.chapter('with range only', () => range(suite));
-  suite.chapter('with sticky only', () => sticky(suite));
+  for (const assignor of ['sticky', 'cooperative-sticky'] as const)
+    suite.chapter(`with ${assignor} only`, () => sticky(suite, assignor));
   suite.chapter('with members that differ', () => preferences(suite));
 }
 
@@ -103,10 +104,10 @@ function numbersIn(member: Member, topic: string): number[] {
   return ours.map(({ partition }) => partition).sort((left, right) => left - right);
 }
 
-function sticky({ needing }: ContractSuite): void {
-  needing('sticky')('only as many partitions move as have to', async (world) => {
+function sticky({ needing }: ContractSuite, assignor: AssignorName): void {
+  needing(assignor)('only as many partitions move as have to', async (world) => {
     const [topic, groupId] = [await world.topic(6), world.name('group')];
-    const options = { topics: [topic], groupId, assignors: ['sticky'] as const };
+    const options = { topics: [topic], groupId, assignors: [assignor] };
     const members = await joinTogether(world, 2, options);
     await sharedOut(world, members, namesOf(topic, 6));
     const before = members.map((member) => member.owned());

@@ -34,6 +34,15 @@ const badProducers: Readonly<Record<string, readonly [object, RegExp]>> = {
   'a batch of no bytes': [{ batchBytes: 0 }, /batchBytes/],
   'a buffer smaller than a batch': [{ batchBytes: 2_000, bufferBytes: 1_000 }, /bufferBytes/],
   'a compression that does not exist': [{ compression: 'brotli' }, /compression/],
+  'an empty transactional id': [{ transactionalId: '' }, /transactionalId/],
+  'a transaction time-out without a transactional id': [
+    { transactionTimeoutMs: 1_000 },
+    /transactionalId/,
+  ],
+  'transactions that are not idempotent': [
+    { transactionalId: 'tx', idempotent: false },
+    /idempotent/,
+  ],
   'a deadline that is none': [{ deliveryTimeoutMs: Number.POSITIVE_INFINITY }, /deliveryTimeoutMs/],
 };
 

@@ -1,37 +1,47 @@
 import { ConnectionError } from '../../port/errors.js';
 import { silentLogger } from '../../port/silent-logger.js';
-import { VirtualRuntime } from '../../runtime/index.js';
+import type { TopicPartition } from '../../port/record.js';
+import { Deferred, VirtualRuntime } from '../../runtime/index.js';
 import type { Cluster } from '../wire/index.js';
 import { AssignmentRoad } from './assignment-road.js';
 import { Ownership } from './ownership.js';
 import type { StartPositions } from './start-positions.js';
 import { StatusBoard } from './status-board.js';
 
-const ORDERS = [{ topic: 'orders', partition: 0 }];
+const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition })) as [
+  TopicPartition,
+  TopicPartition,
+];
 
-/** A road whose leaders cannot be asked. */
 class Scene {
   readonly runtime = new VirtualRuntime();
   readonly board = new StatusBoard(this.runtime, silentLogger);
-  readonly announced: number[] = [];
+  readonly ownership = new Ownership();
+  /** What the listener was told, with the numbers of the partitions. */
+  readonly told: string[] = [];
   asked = 0;
+  /** Where reading of a partition starts; throws while its leader cannot be asked. */
+  startOf: (partition: number) => number | Promise<number> = () => 5;
+  committed: (signal: AbortSignal) => Promise<[]> = () => Promise.resolve([]);
+  /** What the listener waits for, by what it is told. */
+  readonly gates: Partial<Record<string, Promise<void>>> = {};
   readonly road = new AssignmentRoad({
     cluster: { runtime: this.runtime, metadata: { topic: () => undefined } } as unknown as Cluster,
-    ownership: new Ownership(),
+    ownership: this.ownership,
     positions: {
-      of: () => {
+      of: async ({ partition }: TopicPartition) => {
         this.asked++;
-        return Promise.reject(new ConnectionError('gone'));
+        return { kind: 'at', offset: await this.startOf(partition) };
       },
     } as unknown as StartPositions,
     board: this.board,
     logger: silentLogger,
     groupId: 'group',
-    committed: () => Promise.resolve([]),
+    committed: (_, signal) => this.committed(signal),
     listener: () => ({
-      onAssigned: (partitions) => void this.announced.push(partitions.length),
-      onRevoked: () => undefined,
-      onLost: () => undefined,
+      onAssigned: (partitions) => this.#tell('assigned', partitions),
+      onRevoked: (partitions) => this.#tell('revoked', partitions),
+      onLost: (partitions) => this.#tell('lost', partitions),
     }),
     onReady: () => undefined,
   });
@@ -39,19 +49,35 @@ class Scene {
   constructor() {
     this.board.set({ state: 'stable', since: 0, generation: 1 });
   }
+
+  isDelivered(partition: TopicPartition): boolean {
+    return this.ownership.get(partition)?.deliverable === true;
+  }
+
+  async #tell(what: string, partitions: readonly TopicPartition[]): Promise<void> {
+    const line = [what, ...partitions.map(({ partition }) => partition)].join(' ');
+    this.told.push(line);
+    await this.gates[line];
+    this.told.push(`${line} done`);
+  }
 }
+
+const unreachable = (): never => {
+  throw new ConnectionError('gone');
+};
 
 describe('a partition whose start is not told', () => {
   it('is asked for again after a pause, until it is handed back', async () => {
     const scene = new Scene();
     const { road, runtime } = scene;
-    const assigned = road.assigned(ORDERS, new AbortController().signal);
+    scene.startOf = unreachable;
+    const assigned = road.assigned([zero]);
     await runtime.advance(10_000);
     await assigned;
-    expect(scene.announced).toEqual([0]);
+    expect(scene.told).toEqual(['assigned', 'assigned done']);
     const { asked } = scene;
     expect(asked).toBeGreaterThan(3);
-    await road.revoked(ORDERS);
+    await road.revoked([zero]);
     await runtime.advance(60_000);
     expect(scene.asked).toBe(asked);
     expect(runtime.pendingTimers).toBe(0);
@@ -59,6 +85,7 @@ describe('a partition whose start is not told', () => {
 
   it('is given up, with its trouble in the status, when there is no timer to pause with', async () => {
     const scene = new Scene();
+    scene.startOf = unreachable;
     const setTimer = scene.runtime.setTimer.bind(scene.runtime);
     let refused = 0;
     // A loop that does not give up gets its timers in the end, so that this case cannot hang.
@@ -66,9 +93,98 @@ describe('a partition whose start is not told', () => {
       if (++refused <= 50) throw new TypeError('no timers here');
       return setTimer(callback, delayMs);
     };
-    await scene.road.assigned(ORDERS, new AbortController().signal);
+    await scene.road.assigned([zero]);
     await scene.runtime.settle();
     expect(scene.asked).toBe(1);
     expect(scene.board.status).toMatchObject({ state: 'retrying', error: { message: 'gone' } });
+  });
+
+  it('does not keep the others waiting for long, and is announced later', async () => {
+    const scene = new Scene();
+    let isBack = false;
+    scene.startOf = (partition) => (partition === 0 && !isBack ? unreachable() : 5);
+    const assigned = scene.road.assigned([zero, one]);
+    await scene.runtime.advance(5_000);
+    await assigned;
+    expect(scene.told).toEqual(['assigned 1', 'assigned 1 done']);
+    isBack = true;
+    await scene.runtime.advance(10_000);
+    expect(scene.told.slice(2)).toEqual(['assigned 0', 'assigned 0 done']);
+  });
+});
+
+describe('partitions that leave while others stay', () => {
+  it('leave without a word when they were not announced, and the others are announced', async () => {
+    const scene = new Scene();
+    const start = new Deferred<number>();
+    scene.startOf = () => start.promise;
+    const assigned = scene.road.assigned([zero, one]);
+    await scene.runtime.settle();
+    await scene.road.revoked([zero]);
+    start.resolve(5);
+    await assigned;
+    expect(scene.told).toEqual(['assigned 1', 'assigned 1 done']);
+    expect(scene.ownership.list()).toEqual([one]);
+    expect(scene.isDelivered(one)).toBe(true);
+  });
+
+  it('end the look-up of committed offsets only when all have left', async () => {
+    const scene = new Scene();
+    let signal: AbortSignal | undefined;
+    scene.committed = (until) =>
+      new Promise((_, reject) => {
+        signal = until;
+        until.addEventListener('abort', () => reject(until.reason as Error));
+      });
+    const assigned = scene.road.assigned([zero, one]);
+    await scene.road.revoked([zero]);
+    expect(signal?.aborted).toBe(false);
+    await scene.road.revoked([one]);
+    await assigned;
+    expect(signal?.aborted).toBe(true);
+    expect(scene.told).toEqual([]);
+    expect(scene.runtime.pendingTimers).toBe(0);
+  });
+
+  it('are revoked after the listener was told that they came', async () => {
+    const scene = new Scene();
+    const loading = new Deferred();
+    scene.gates['assigned 0 1'] = loading.promise;
+    const assigned = scene.road.assigned([zero, one]);
+    await scene.runtime.settle();
+    const revoked = scene.road.revoked([zero]);
+    await scene.runtime.settle();
+    expect(scene.told).toEqual(['assigned 0 1']);
+    expect(scene.ownership.list()).toHaveLength(2);
+    loading.resolve();
+    await Promise.all([assigned, revoked]);
+    expect(scene.told.slice(1)).toEqual(['assigned 0 1 done', 'revoked 0', 'revoked 0 done']);
+    expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
+  });
+
+  it('do not disturb what is handed out of the others', async () => {
+    const scene = new Scene();
+    await scene.road.assigned([zero, one]);
+    scene.gates['revoked 0'] = new Deferred().promise;
+    void scene.road.revoked([zero]);
+    await scene.runtime.settle();
+    expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
+  });
+
+  it('are lost at once, whatever the listener is still at, and new ones come after that', async () => {
+    const scene = new Scene();
+    await scene.road.assigned([zero, one]);
+    scene.gates['revoked 0'] = new Deferred().promise;
+    void scene.road.revoked([zero]);
+    await scene.runtime.settle();
+    await scene.road.lost([zero]);
+    await scene.road.assigned([zero]);
+    expect(scene.told.slice(2)).toEqual([
+      'revoked 0',
+      'lost 0',
+      'lost 0 done',
+      'assigned 0',
+      'assigned 0 done',
+    ]);
   });
 });

@@ -1,19 +1,17 @@
-import type {
-  AssignmentListener,
-  AssignedPartition,
-  CommittedOffset,
-  PositionReset,
-} from '../../port/consumer.js';
+import type { AssignmentListener, PositionReset } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
 import type { PartitionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { Backoff, sleep } from '../../runtime/index.js';
-import type { FetchedOffset, Cluster } from '../wire/index.js';
+import { sleep } from '../../runtime/index.js';
+import type { Cluster, FetchedOffset } from '../wire/index.js';
+import { assignedOf, type Arrival } from './arrival.js';
 import { forMany } from './for-many.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
 import type { Start, StartPositions } from './start-positions.js';
 import type { StatusBoard } from './status-board.js';
+import { untilAnswered } from './until-answered.js';
+import { whenAllLeave } from './when-all-leave.js';
 
 export interface AssignmentRoadOptions {
   readonly cluster: Cluster;
@@ -31,64 +29,67 @@ export interface AssignmentRoadOptions {
   onReady(): void;
 }
 
-interface Arrival {
-  readonly partition: OwnedPartition;
-  readonly committed: CommittedOffset | null;
-  reset?: PositionReset;
-}
-
 /** A partition whose leader cannot be asked for so long no longer keeps the others waiting. */
 const START_PATIENCE_MS = 5_000;
-const BACKOFF = { initialMs: 100, maxMs: 5_000 };
 
 /**
  * What happens to a partition between the group's word and the first record, and back:
  * committed offset -> start position -> `onAssigned` -> deliverable -> `onRevoked` or `onLost`.
+ *
+ * Each goes its own way: some may leave while others, or the same ones, are still on their way in.
+ * The listener is called once at a time, except with `onLost`, which waits for nobody.
  */
 export class AssignmentRoad {
   readonly #options: AssignmentRoadOptions;
   readonly #announced = new WeakSet<OwnedPartition>();
-  #abort = new AbortController();
+  #calls: Promise<unknown> = Promise.resolve();
 
   constructor(options: AssignmentRoadOptions) {
     this.#options = options;
   }
 
-  /** `ending` aborts when the group takes them back before all this is done. */
-  async assigned(partitions: readonly TopicPartition[], ending: AbortSignal): Promise<void> {
+  async assigned(partitions: readonly TopicPartition[]): Promise<void> {
     const { ownership, cluster } = this.#options;
-    this.#abort = new AbortController();
-    const signal = forMany(AbortSignal.any([forMany(this.#abort.signal), ending]));
     const owned = partitions.map((partition) =>
       ownership.add(partition, cluster.metadata.topic(partition.topic)?.id ?? null),
     );
-    const offsets = owned.length > 0 ? await this.#options.committed(partitions, signal) : [];
-    const arrivals: Arrival[] = owned.map((partition) => ({
-      partition,
-      committed: offsets.find((fetched) => isSame(fetched, partition))?.committed ?? null,
-    }));
+    const signal = forMany(whenAllLeave(owned));
+    const offsets = await this.#committed(owned, signal);
+    const arrivals = owned.map((partition): Arrival => {
+      const committed = offsets.find((fetched) => isSame(fetched, partition))?.committed ?? null;
+      return { partition, committed };
+    });
     const late = await this.#begin(arrivals, signal);
+    // All have left before it was known where they start.
+    if (signal.aborted) return;
     await this.#announce(arrivals.filter((arrival) => !late.has(arrival)));
   }
 
   async revoked(partitions: readonly TopicPartition[]): Promise<void> {
-    await this.#end(partitions, async (known, owned) => {
-      if (known.length > 0) await this.#options.listener()?.onRevoked(known);
-      for (const partition of owned) this.#remove(partition);
+    const owned = this.#leaving(partitions);
+    await this.#inTurn(async () => {
+      const known = this.#known(owned);
+      try {
+        if (known.length > 0) await this.#options.listener()?.onRevoked(known);
+      } finally {
+        for (const partition of owned) this.#remove(partition);
+      }
     });
   }
 
   async lost(partitions: readonly TopicPartition[]): Promise<void> {
-    await this.#end(partitions, async (known, owned) => {
-      for (const partition of owned) this.#remove(partition);
-      if (known.length > 0) await this.#options.listener()?.onLost(known);
-    });
+    const owned = this.#leaving(partitions);
+    const known = this.#known(owned);
+    for (const partition of owned) this.#remove(partition);
+    // Whatever the listener is still at has been given up.
+    this.#calls = Promise.resolve();
+    if (known.length > 0) await this.#inTurn(() => this.#options.listener()?.onLost(known));
   }
 
   /** The offset asked for is not in the log: the reset policy decides, in the background. */
   outOfRange(partition: OwnedPartition): void {
-    const { journey } = partition;
-    void this.#untilAnswered(partition, this.#abort.signal, (signal) =>
+    const { journey, leaving } = partition;
+    void this.#untilAnswered(partition, leaving, (signal) =>
       this.#options.positions.outOfRange(partition, signal),
     ).then((start) => {
       if (!start) return;
@@ -106,9 +107,18 @@ export class AssignmentRoad {
     this.#tell(() => this.#options.listener()?.onStopped?.(error));
   }
 
-  /** No further callback. */
-  end(): void {
-    this.#abort.abort();
+  async #committed(
+    owned: readonly OwnedPartition[],
+    signal: AbortSignal,
+  ): Promise<readonly FetchedOffset[]> {
+    if (owned.length === 0) return [];
+    try {
+      return await this.#options.committed(owned, signal);
+    } catch (error) {
+      // All have left before it was known: nobody's trouble.
+      if (signal.aborted) return [];
+      throw error;
+    }
   }
 
   /** Finds where each starts; returns those that are not found yet and will be announced later. */
@@ -117,48 +127,35 @@ export class AssignmentRoad {
     let patient = true;
     const started = arrivals.map(async (arrival) => {
       const { partition, committed } = arrival;
-      const { journey } = partition;
-      const start = await this.#untilAnswered(partition, signal, (until) =>
+      const { journey, leaving } = partition;
+      const start = await this.#untilAnswered(partition, leaving, (until) =>
         this.#options.positions.of(partition, committed, until),
       );
-      if (!start || signal.aborted) return;
+      if (!start || leaving.aborted) return;
       // A seek that came during the look-up wins.
       if (partition.journey === journey) this.#go(arrival, start);
       late.delete(arrival);
       if (!patient) await this.#announce([arrival]);
     });
-    const timer = sleep(this.#options.cluster.runtime, START_PATIENCE_MS, signal).catch(
+    // A timer that nobody waits for any more would keep the process alive.
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const timer = sleep(this.#options.cluster.runtime, START_PATIENCE_MS, until).catch(
       () => undefined,
     );
     await Promise.race([Promise.all(started), timer]);
+    over.abort();
     patient = false;
     return new Set(late);
   }
 
-  async #untilAnswered(
+  #untilAnswered(
     partition: OwnedPartition,
     signal: AbortSignal,
     ask: (signal: AbortSignal) => Promise<Start>,
   ): Promise<Start | undefined> {
     const { board, cluster } = this.#options;
-    const backoff = new Backoff(cluster.runtime, BACKOFF);
-    while (!signal.aborted) {
-      try {
-        const start = await ask(signal);
-        board.recovered(partition);
-        return start;
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        board.trouble(partition, error as Error);
-        const rested = await sleep(cluster.runtime, backoff.next(), signal).then(
-          () => true,
-          () => false,
-        );
-        // Without a pause it would spin: the trouble stays on the board instead.
-        if (!rested) return undefined;
-      }
-    }
-    return undefined;
+    return untilAnswered({ runtime: cluster.runtime, board, source: partition, signal }, ask);
   }
 
   #go(arrival: Arrival, start: Start): void {
@@ -175,40 +172,38 @@ export class AssignmentRoad {
   }
 
   /** The listener hears of a partition before its first record, and of what happened to it on the way. */
-  async #announce(arrivals: readonly Arrival[]): Promise<void> {
-    const { ownership, listener, onReady } = this.#options;
-    const present = arrivals.filter(({ partition }) => ownership.holds(partition));
-    for (const { partition } of present) this.#announced.add(partition);
-    try {
-      await listener()?.onAssigned(present.map(assignedOf));
-    } finally {
-      for (const { partition, reset } of present) {
-        if (!ownership.holds(partition)) continue;
-        partition.deliverable = true;
-        if (reset) this.#reportReset(reset);
-        if (partition.stopped) this.stop(partition, partition.stopped);
+  #announce(arrivals: readonly Arrival[]): Promise<void> {
+    const { listener, onReady } = this.#options;
+    return this.#inTurn(async () => {
+      const present = arrivals.filter(({ partition }) => !partition.leaving.aborted);
+      if (arrivals.length > 0 && present.length === 0) return;
+      for (const { partition } of present) this.#announced.add(partition);
+      try {
+        await listener()?.onAssigned(present.map(assignedOf));
+      } finally {
+        for (const { partition, reset } of present) {
+          if (partition.leaving.aborted) continue;
+          partition.deliverable = true;
+          if (reset) this.#reportReset(reset);
+          if (partition.stopped) this.stop(partition, partition.stopped);
+        }
+        onReady();
       }
-      onReady();
-    }
+    });
   }
 
-  async #end(
-    partitions: readonly TopicPartition[],
-    tell: (known: TopicPartition[], owned: OwnedPartition[]) => Promise<void>,
-  ): Promise<void> {
-    this.#abort.abort();
+  /** Nothing of them is handed out any more. */
+  #leaving(partitions: readonly TopicPartition[]): OwnedPartition[] {
     const { ownership, logger, groupId } = this.#options;
     const owned = partitions.flatMap((partition) => ownership.get(partition) ?? []);
-    for (const partition of owned) partition.deliverable = false;
-    const known = owned
-      .filter((partition) => this.#announced.has(partition))
-      .map(({ topic, partition }) => ({ topic, partition }));
-    logger.info('Partitions are handed back', { groupId, partitions: known });
-    try {
-      await tell(known, owned);
-    } finally {
-      for (const partition of owned) this.#remove(partition);
-    }
+    for (const partition of owned) partition.leave();
+    logger.info('Partitions are handed back', { groupId, partitions: owned.map(nameOf) });
+    return owned;
+  }
+
+  /** Those of which the listener has been told. */
+  #known(owned: readonly OwnedPartition[]): TopicPartition[] {
+    return owned.filter((partition) => this.#announced.has(partition)).map(nameOf);
   }
 
   #remove(partition: OwnedPartition): void {
@@ -229,17 +224,19 @@ export class AssignmentRoad {
       this.#options.board.mention(error as Error);
     });
   }
+
+  /** After what the listener was called for before. */
+  #inTurn(call: () => void | Promise<void> | undefined): Promise<void> {
+    const turn = this.#calls.then(call);
+    this.#calls = turn.catch(() => undefined);
+    return turn;
+  }
 }
 
 function isSame(left: TopicPartition, right: TopicPartition): boolean {
   return left.partition === right.partition && left.topic === right.topic;
 }
 
-function assignedOf({ partition: owned, committed }: Arrival): AssignedPartition {
-  return {
-    topic: owned.topic,
-    partition: owned.partition,
-    position: owned.position,
-    committed,
-  };
+function nameOf({ topic, partition }: TopicPartition): TopicPartition {
+  return { topic, partition };
 }

@@ -111,13 +111,14 @@ export class KafkajsConsumer implements ConsumerSession {
       sessionId,
       logger,
       groupId: options.groupId,
+      groupInstanceId: options.groupInstanceId,
       topics: options.topics,
       assignors: options.assignors,
       sessionTimeoutMs: options.sessionTimeoutMs,
       heartbeatIntervalMs: options.heartbeatIntervalMs,
       rebalanceTimeoutMs: options.rebalanceTimeoutMs,
       host: {
-        onAssigned: (partitions, _generation, ending) => this.#road.assigned(partitions, ending),
+        onAssigned: (partitions) => this.#road.assigned(partitions),
         onRevoked: (partitions) => this.#road.revoked(partitions),
         onLost: (partitions) => this.#road.lost(partitions),
         onStatus: (status) => this.#onMembership(status),
@@ -238,7 +239,6 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   #release(reason: Error): void {
-    this.#road.end();
     this.#pump.close(reason);
     for (const partition of [...this.#ownership]) this.#ownership.remove(partition);
     this.#parts.share.close();

@@ -28,6 +28,7 @@ export class OwnedPartition implements TopicPartition {
   journey = 0;
   /** The leader epoch of the last record handed out. */
   leaderEpoch = -1;
+  readonly #leaving = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
   /** The journey of the request under way that asks for it. */
@@ -51,6 +52,17 @@ export class OwnedPartition implements TopicPartition {
 
   get hasChunks(): boolean {
     return this.#chunks.length > 0;
+  }
+
+  /** Aborts once it is handed back or lost: nothing more is found out about it. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** No further record of it is handed out. */
+  leave(): void {
+    this.deliverable = false;
+    this.#leaving.abort(new Error('The partition is handed back or lost.'));
   }
 
   get ready(): boolean {

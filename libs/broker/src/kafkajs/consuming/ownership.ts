@@ -33,7 +33,7 @@ export class Ownership {
   }
 
   remove(partition: OwnedPartition): void {
-    partition.deliverable = false;
+    partition.leave();
     partition.dropChunks();
     if (this.holds(partition)) this.#owned.delete(nameOf(partition));
   }

@@ -31,7 +31,12 @@ describe('joining an eager group', () => {
     expect(member.joins).toEqual(['', 'me']);
     expect(member.told).toEqual(['assigned 0 1']);
     expect(member.states).toEqual(['joining', 'stable']);
-    expect(member.membership.snapshot).toEqual({ groupId: 'group', memberId: 'me', generation: 1 });
+    expect(member.membership.snapshot).toEqual({
+      groupId: 'group',
+      memberId: 'me',
+      generation: 1,
+      groupInstanceId: null,
+    });
     expect(member.membership.assignment).toEqual(orders(0, 1));
   });
 
@@ -465,25 +470,6 @@ describe('a rebalance', () => {
     member.on = {};
   });
 
-  it('waits for onAssigned to end before it revokes', async () => {
-    member = new MemberUnderTest();
-    const loading = new Deferred();
-    let aborted = false;
-    member.on.onAssigned = (_, __, ending) => {
-      ending.addEventListener('abort', () => (aborted = true));
-      return loading.promise;
-    };
-    member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0, 1));
-    member.membership.start();
-    await member.rebalance();
-    expect([member.told, aborted]).toEqual([['assigned 0 1'], true]);
-    nextGeneration();
-    member.on = {};
-    loading.resolve();
-    await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 1']);
-  });
-
   it('tells nothing of a revocation to a host that has nothing', async () => {
     member = new MemberUnderTest();
     member.cluster
@@ -510,21 +496,6 @@ describe('a callback that throws', () => {
     expect(member.statuses.at(-1)).toMatchObject({ state: 'retrying', error: ofTheUser });
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.states.at(-1)).toBe('stable');
-  });
-
-  it('onAssigned that was interrupted by the end of its generation is no trouble', async () => {
-    member = new MemberUnderTest();
-    member.on.onAssigned = (_, __, ending) =>
-      new Promise((_resolve, reject) =>
-        ending.addEventListener('abort', () => reject(ending.reason as Error)),
-      );
-    member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0));
-    member.membership.start();
-    await member.runtime.settle();
-    member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(0));
-    await member.rebalance();
-    expect(member.states).not.toContain('retrying');
-    member.on = {};
   });
 
   it('onRevoked: it is reported, and the partitions are handed over', async () => {

@@ -1,21 +1,23 @@
 import type { PreviousAssignment } from '../../assignment/index.js';
 import type { AssignorName } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
-import { ConnectionError, FencedError } from '../../port/errors.js';
+import { ConnectionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { Deferred, sleep, within } from '../../runtime/index.js';
-import { leaveRequest, reactionTo } from '../wire/index.js';
-import { groupError } from './group-advice.js';
+import { Deferred, sleep } from '../../runtime/index.js';
 import type { GroupCluster } from './group-cluster.js';
 import type { GroupCoordinator } from './group-coordinator.js';
-import { GroupEntry } from './group-entry.js';
-import { Heart, type Loss } from './heart.js';
-import type { JoinedGroup } from './join-round.js';
+import { GroupEntry, type EntryOutcome } from './group-entry.js';
+import type { Loss } from './heart.js';
+import { HostCalls } from './host-calls.js';
+import type { Admission, Claim, JoinedGroup } from './join-round.js';
 import { joinLane } from './lanes.js';
+import type { LeaderPlan } from './leader-plan.js';
+import { leaveGroup } from './leave-group.js';
 import { MemberStatus } from './member-status.js';
 import type { Membership, MembershipHost, MemberSnapshot } from './membership.js';
-import type { LeaderPlan } from './leader-plan.js';
-import { noMember, Term, type HandBack } from './term.js';
+import { Parting } from './parting.js';
+import { Standing } from './standing.js';
+import type { HandBack, Term } from './term.js';
 import { TopicWatch } from './topic-watch.js';
 
 export interface ClassicMembershipOptions {
@@ -23,6 +25,8 @@ export interface ClassicMembershipOptions {
   readonly coordinator: GroupCoordinator;
   readonly sessionId: string;
   readonly groupId: string;
+  /** null for a dynamic member. */
+  readonly groupInstanceId: string | null;
   readonly topics: readonly string[];
   readonly assignors: readonly AssignorName[];
   readonly sessionTimeoutMs: number;
@@ -35,30 +39,34 @@ export interface ClassicMembershipOptions {
 }
 
 const METADATA_REFRESH_MS = 60_000;
-const LEAVE_TIMEOUT_MS = 1_000;
 /** After something that should not happen. */
 const RESTART_AFTER_MS = 5_000;
 
-/** Of the rebalance time-out, so that the join still arrives in time. */
-const SHARE_FOR_HANDING_BACK = 0.9;
-
 /**
- * Membership by the classic protocol, eager:
+ * Membership by the classic protocol. Eager:
  *
  *   entering ── joined ──▶ term (heartbeats; onAssigned) ── rebalance, rejoin ──▶ onRevoked ──▶ entering
  *      ▲                     │                                  └─ closing ──▶ onRevoked ──▶ leave
  *      └────── onLost ◀──────┴── lost: expelled, lease over, handed back too late
+ *
+ * Cooperative, once something is held: a rebalance leads back to entering at once, with heartbeats
+ * and all that is held. The new assignment tells what is gone: only that is revoked, and we join
+ * again without it. Should the group choose an eager assignor meanwhile, what is held is lost: its
+ * leader gives it away without asking.
  *
  * One loop runs it; whatever goes wrong ends in another try or in the status `failed`.
  */
 export class ClassicMembership implements Membership {
   readonly #options: ClassicMembershipOptions;
   readonly #status: MemberStatus;
+  readonly #standing: Standing;
   readonly #entry: GroupEntry;
+  readonly #calls: HostCalls;
+  readonly #parting: Parting;
   readonly #stop = new AbortController();
-  #term: Term | undefined;
-  #heart: Heart | undefined;
+  /** The last assignment, whatever became of it. */
   #previous: PreviousAssignment | null = null;
+  #farewell: Promise<void> | undefined;
   #settled = new Deferred();
   #running: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -66,31 +74,43 @@ export class ClassicMembership implements Membership {
   constructor(options: ClassicMembershipOptions) {
     this.#options = options;
     const { cluster, coordinator, sessionId, host, logger } = options;
-    this.#status = new MemberStatus(cluster.runtime, (status) => host.onStatus(status), logger);
+    const { runtime } = cluster;
+    const status = new MemberStatus(runtime, (each) => host.onStatus(each), logger);
+    this.#status = status;
+    this.#calls = new HostCalls({ ...options, runtime, status });
+    this.#standing = new Standing({ coordinator, settings: options, status });
+    const [standing, calls] = [this.#standing, this.#calls];
+    this.#parting = new Parting({ ...options, standing, calls, runtime, status });
     this.#entry = new GroupEntry({
       cluster,
       coordinator,
       lane: joinLane(sessionId),
       settings: options,
       logger,
-      status: this.#status,
+      status,
+      onJoining: () => this.#onJoining(),
+      onAdmitted: (admission) => this.#onAdmitted(admission),
     });
   }
 
   get snapshot(): MemberSnapshot {
-    return this.#term?.snapshot ?? noMember(this.#options.groupId);
+    return this.#standing.snapshot;
   }
 
   get assignment(): readonly TopicPartition[] {
-    return this.#term?.partitions ?? [];
+    return this.#standing.holding.partitions;
   }
 
   owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#term !== undefined && this.#term.isOf(since) && this.#term.owns(partition);
+    return this.#standing.owns(partition, since);
+  }
+
+  hasGoneOn(snapshot: MemberSnapshot): boolean {
+    return this.#standing.hasGoneOn(snapshot);
   }
 
   whenSettled(): Promise<void> {
-    return this.#term ? Promise.resolve() : this.#settled.promise;
+    return this.#settled.promise;
   }
 
   start(): void {
@@ -98,16 +118,13 @@ export class ClassicMembership implements Membership {
   }
 
   expelled(snapshot: MemberSnapshot, code: number): void {
-    if (!this.#term?.isOf(snapshot)) return;
-    const next = reactionTo('heartbeat', code) === 'lost' ? 'rejoin' : 'rejoin-as-new';
-    const error = groupError(code, 'a commit was not accepted', this.#options);
-    this.#term.loss.resolve({ kind: 'lost', next, error });
+    this.#standing.expelled(snapshot, code);
   }
 
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
     logger.info('Joining the group again.', { groupId, reason });
-    this.#term?.handBack.resolve({ kind: 'hand-back', because: 'rejoin' });
+    this.#standing.term?.handBack.resolve({ kind: 'hand-back', because: 'rejoin' });
   }
 
   close(): Promise<void> {
@@ -124,136 +141,136 @@ export class ClassicMembership implements Membership {
         alive = !this.#closing && (await this.#survive(error as Error));
       }
     }
-    this.#heart?.stop();
+    // Closed in the middle of a cooperative rebalance.
+    if (this.#standing.holding.size > 0) await this.#handBackAll('closing');
+    this.#standing.stopHeart();
     this.#settled.resolve();
   }
 
-  /** One term, from the way in to the way out. False when there must not be another. */
+  /** One generation, from the way in to the way out. False when there must not be another. */
   async #live(): Promise<boolean> {
     this.#status.joining();
-    const entered = await this.#entry.enter(this.#previous, this.#stop.signal, () =>
-      this.#heart?.stop(),
-    );
-    if (entered.kind === 'failed') return this.#fail(entered.error);
-    if (this.#closing) return false;
-    const loss = await this.#serve(entered.joined);
-    return loss === undefined || this.#lose(loss, entered.joined.partitions);
+    if (this.#standing.holding.size === 0) this.#standing.leaveTerm();
+    const entered = await this.#enter();
+    if (entered.kind === 'lost') return this.#lose(entered);
+    return !this.#closing && this.#serve(entered.joined);
   }
 
-  async #serve(joined: JoinedGroup): Promise<Loss | undefined> {
+  /** What is held can be lost on the way. */
+  async #enter(): Promise<EntryOutcome> {
+    const standing = this.#standing;
+    this.#settled = new Deferred();
+    standing.isEntering = true;
+    const abandon = new AbortController();
+    const until = AbortSignal.any([this.#stop.signal, abandon.signal]);
+    const entering = this.#entry.enter(() => this.#claim(), until);
+    try {
+      return await (standing.holding.size > 0 ? Promise.race([entering, standing.lost]) : entering);
+    } finally {
+      standing.isEntering = false;
+      abandon.abort(new ConnectionError('The join was given up.'));
+      await entering.catch(() => undefined);
+    }
+  }
+
+  /** The generation is that of the last sync: one that was only joined has confirmed nothing. */
+  #claim(): Claim {
+    const previous = this.#previous;
+    const { size, partitions } = this.#standing.holding;
+    const held = size === 0 || !previous ? null : { ...previous, partitions };
+    return { previous, held };
+  }
+
+  #onJoining(): void {
+    if (this.#standing.holding.size === 0) this.#standing.stopHeart();
+  }
+
+  /** Before the sync: those who hold nothing begin their term after it. */
+  #onAdmitted(admission: Admission): void {
+    if (this.#standing.holding.size === 0) return;
+    if (admission.cooperative) this.#standing.begin(admission);
+    else this.#farewell = this.#parting.loseToEager(admission);
+  }
+
+  async #serve(joined: JoinedGroup): Promise<boolean> {
     const { groupId, logger } = this.#options;
-    const { generation, partitions, lead } = joined;
-    logger.info('Joined the group.', { groupId, generation, partitions: partitions.length });
-    const term = new Term(groupId, joined);
-    this.#term = term;
+    const { holding } = this.#standing;
+    const { generation, protocol, partitions, lead } = joined;
+    const count = partitions.length;
+    logger.info('Joined the group.', { groupId, generation, protocol, partitions: count });
+    const stays = holding.size > 0;
+    const term = (stays && this.#standing.term) || this.#standing.begin(joined);
+    const { added, gone } = holding.compare(partitions);
     this.#previous = { partitions, generation };
-    this.#heart = this.#heartOf(term);
-    this.#heart.start();
     const watch = lead && this.#watch(lead);
     watch?.start();
+    this.#settled.resolve();
     try {
-      const assigned = this.#assign(term);
-      this.#settled.resolve();
-      const end = await term.ended();
-      return end.kind === 'lost' ? end : await this.#handBack(term, end, assigned);
+      await this.#farewell;
+      if (gone.length > 0) return await this.#giveUp(gone, added, term);
+      holding.add(added, generation);
+      void this.#assign(term, added, stays);
+      return await this.#stay(term);
     } finally {
       watch?.stop();
-      this.#settled = new Deferred();
-      this.#term = undefined;
     }
   }
 
-  async #assign(term: Term): Promise<void> {
-    const { host } = this.#options;
-    const { generation } = term.snapshot;
-    const told = await this.#tell(() =>
-      host.onAssigned(term.partitions, generation, term.ending).catch((error: unknown) => {
-        // The generation ended while it was being taken over: nobody's trouble.
-        if (error !== term.ending.reason) throw error;
-      }),
-    );
-    term.assigned = true;
-    if (told && !term.ending.aborted) this.#status.stable(generation);
+  async #stay(term: Term): Promise<boolean> {
+    const end = await Promise.race([term.handBack.promise, this.#standing.lost]);
+    term.over = true;
+    if (end.kind === 'lost') return this.#lose(end);
+    if (end.because !== 'closing') {
+      this.#status.joining();
+      if (term.cooperative) return true;
+    }
+    return this.#handBackAll(end.because);
   }
 
-  /** Gives the loss when the host did not hand back in time, or the group did not wait for it. */
-  async #handBack(
+  /** The second round of a cooperative rebalance begins with our joining without what is gone. */
+  async #giveUp(
+    gone: readonly TopicPartition[],
+    added: readonly TopicPartition[],
     term: Term,
-    { because }: HandBack,
-    assigned: Promise<void>,
-  ): Promise<Loss | undefined> {
-    const { host, cluster } = this.#options;
-    if (because !== 'closing') this.#status.joining();
-    const revoked = assigned.then(async () => {
-      if (term.partitions.length > 0) await this.#tell(() => host.onRevoked(term.partitions));
-      return undefined;
-    });
-    const timeoutMs = this.#timeToHandBack(because);
-    const inTime = within(cluster.runtime, timeoutMs, revoked, () => this.#tooLate(term));
-    return Promise.race([inTime, term.loss.promise]).catch((error: Error): Loss => {
-      this.#status.retrying(error);
-      return { kind: 'lost', next: 'rejoin', error };
-    });
+  ): Promise<boolean> {
+    term.over = true;
+    const end = await this.#parting.handBack(gone, 'rejoin');
+    if (end?.kind === 'lost') return this.#lose(end);
+    const { holding } = this.#standing;
+    holding.drop(gone);
+    if (end?.kind === 'late') await this.#parting.lose(gone, end.error);
+    if (this.#closing) return false;
+    holding.add(added, term.snapshot.generation);
+    void this.#assign(term, added, true);
+    return true;
   }
 
-  /** The group counts from the beginning of the rebalance, of which we hear with the next heartbeat only. */
-  #timeToHandBack(because: HandBack['because']): number {
-    const whole = this.#options.rebalanceTimeoutMs * SHARE_FOR_HANDING_BACK;
-    if (because !== 'rebalance' || !this.#heart) return whole;
-    const gone = this.#options.cluster.runtime.monotonic() - this.#heart.stableAt;
-    return Math.max(whole - gone, this.#options.rebalanceTimeoutMs - whole);
+  async #assign(term: Term, added: readonly TopicPartition[], stays: boolean): Promise<void> {
+    const { generation } = term.snapshot;
+    const told = (stays && added.length === 0) || (await this.#calls.assign(added, generation));
+    term.assigned = true;
+    if (told && !term.over) this.#status.stable(generation);
   }
 
-  #tooLate({ partitions }: Term): Error {
-    const { groupId, rebalanceTimeoutMs } = this.#options;
-    return new FencedError(
-      partitions,
-      `Group "${groupId}": the partitions were not handed back within the rebalance time-out of ${rebalanceTimeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
-    );
-  }
-
-  async #lose(loss: Loss, partitions: readonly TopicPartition[]): Promise<boolean> {
-    const { groupId, host, cluster, rebalanceTimeoutMs, logger } = this.#options;
-    this.#heart?.stop();
-    if (loss.next === 'rejoin-as-new') this.#entry.memberId = '';
-    logger.warn('The membership was lost.', { groupId, error: loss.error });
-    if (partitions.length > 0) {
-      const told = this.#tell(() => host.onLost(partitions));
-      const tooLate = new FencedError(partitions, `Group "${groupId}": onLost does not end.`);
-      await within(cluster.runtime, rebalanceTimeoutMs, told, () => tooLate).catch((error: Error) =>
-        this.#status.retrying(error),
-      );
-    }
-    return loss.next === 'fail' ? this.#fail(loss.error) : true;
-  }
-
-  /** Calls the host. A throw is reported, and the protocol goes on. */
-  async #tell(call: () => Promise<void>): Promise<boolean> {
-    try {
-      await call();
+  async #handBackAll(because: HandBack['because']): Promise<boolean> {
+    const { holding } = this.#standing;
+    const end = await this.#parting.handBack(holding.partitions, because);
+    if (end?.kind === 'lost') return this.#lose(end);
+    if (!end) {
+      holding.clear();
       return true;
-    } catch (error) {
-      this.#options.logger.error('A callback of the assignment threw.', { error });
-      this.#status.retrying(error as Error);
-      return false;
     }
+    this.#status.retrying(end.error);
+    return this.#lose({ kind: 'lost', next: 'rejoin', error: end.error });
   }
 
-  #heartOf(term: Term): Heart {
-    const { cluster, coordinator, heartbeatIntervalMs } = this.#options;
-    return new Heart({
-      runtime: cluster.runtime,
-      coordinator,
-      snapshot: term.snapshot,
-      settings: this.#options,
-      heartbeatIntervalMs,
-      onAlive: () => {
-        if (term.assigned && !term.ending.aborted) this.#status.stable(term.snapshot.generation);
-      },
-      onTrouble: (error) => this.#status.retrying(error),
-      onRebalance: () => term.handBack.resolve({ kind: 'hand-back', because: 'rebalance' }),
-      onLoss: (loss) => term.loss.resolve(loss),
-    });
+  async #lose({ next, error }: Loss): Promise<boolean> {
+    const { groupId, logger } = this.#options;
+    const partitions = this.#standing.forfeit();
+    if (next === 'rejoin-as-new') this.#entry.memberId = '';
+    logger.warn('The membership was lost.', { groupId, error });
+    await this.#calls.lose(partitions);
+    return next === 'fail' ? this.#fail(error) : true;
   }
 
   #watch({ topics, counts }: LeaderPlan): TopicWatch {
@@ -279,6 +296,7 @@ export class ClassicMembership implements Membership {
     const { cluster, logger } = this.#options;
     logger.error('The membership met an unexpected error and starts anew.', { error });
     this.#status.retrying(error);
+    await this.#calls.lose(this.#standing.forfeit());
     try {
       await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;
@@ -292,28 +310,16 @@ export class ClassicMembership implements Membership {
   }
 
   async #close(): Promise<void> {
-    const { cluster, coordinator, sessionId } = this.#options;
-    this.#stop.abort(new ConnectionError('The session is closed.'));
-    this.#term?.handBack.resolve({ kind: 'hand-back', because: 'closing' });
+    const { cluster, coordinator, sessionId, groupInstanceId, logger } = this.#options;
+    const reason = new ConnectionError('The session is closed.');
+    this.#stop.abort(reason);
+    this.#standing.term?.handBack.resolve({ kind: 'hand-back', because: 'closing' });
     await this.#running;
-    this.#heart?.stop();
-    await this.#leave();
-    cluster.closeLane(joinLane(sessionId), new ConnectionError('The session is closed.'));
+    this.#standing.stopHeart();
+    // A static member may come back: until its session is over, what it had waits for it.
+    if (groupInstanceId === null) await leaveGroup(coordinator, this.#entry.memberId, logger);
+    cluster.closeLane(joinLane(sessionId), reason);
     coordinator.close();
     this.#settled.resolve();
-  }
-
-  /** One try, also while a join is pending: the group would wait for a ghost, for a session time-out. */
-  async #leave(): Promise<void> {
-    const { coordinator, groupId, logger } = this.#options;
-    const { memberId } = this.#entry;
-    if (memberId === '') return;
-    try {
-      await coordinator.request(coordinator.lane, leaveRequest(groupId, memberId), {
-        timeoutMs: LEAVE_TIMEOUT_MS,
-      });
-    } catch (error) {
-      logger.debug('The group could not be told that the member leaves.', { groupId, error });
-    }
   }
 }

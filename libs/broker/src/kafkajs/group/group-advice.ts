@@ -4,6 +4,7 @@ import { describeCode, errorOfCode } from '../wire/index.js';
 
 export interface GroupSettings {
   readonly groupId: string;
+  readonly groupInstanceId: string | null;
   readonly assignors: readonly AssignorName[];
   readonly sessionTimeoutMs: number;
 }
@@ -14,6 +15,8 @@ const ADVICE: Readonly<Record<string, (settings: GroupSettings) => string>> = {
     `This member offers the assignors ${assignors.join(', ')}. Offer one that every other member of "${groupId}" has ("assignors"; most clients have "range"), or use another groupId. The others may also be no consumers at all.`,
   INVALID_SESSION_TIMEOUT: ({ sessionTimeoutMs }) =>
     `sessionTimeoutMs is ${sessionTimeoutMs}: choose one that the broker allows (6 s to 30 min by default).`,
+  FENCED_INSTANCE_ID: ({ groupInstanceId }) =>
+    `Two sessions use the groupInstanceId "${groupInstanceId}", and the later one goes on: give each its own, or see why the earlier one is still alive.`,
   INVALID_GROUP_ID: () => 'Choose another groupId.',
   GROUP_AUTHORIZATION_FAILED: ({ groupId }) =>
     `Allow these credentials to Read group "${groupId}".`,

@@ -1,10 +1,11 @@
-import type { PreviousAssignment } from '../../assignment/index.js';
 import type { DriverLogger } from '../../port/driver.js';
 import { ConnectionError } from '../../port/errors.js';
 import { abortable } from '../../runtime/index.js';
 import type { GroupCluster } from './group-cluster.js';
+import type { Loss } from './heart.js';
 import {
   JoinRound,
+  type Claim,
   type JoinOutcome,
   type JoinedGroup,
   type JoinRoundOptions,
@@ -15,21 +16,23 @@ import { paceAfter, type Pace } from './pace.js';
 import { missingTopicError, missingTopics } from './partition-counts.js';
 import { Patience } from './patience.js';
 
-export type EntryOutcome =
-  | { readonly kind: 'joined'; readonly joined: JoinedGroup }
-  | { readonly kind: 'failed'; readonly error: Error };
+export type EntryOutcome = { readonly kind: 'joined'; readonly joined: JoinedGroup } | Loss;
 
 export interface EntryOptions extends JoinRoundOptions {
   readonly status: MemberStatus;
+  /** There is nothing left to do but to join. */
+  readonly onJoining: () => void;
 }
 
 interface Setback {
   readonly pace: Pace;
   readonly error: Error;
   readonly routine: boolean;
+  readonly expelled: boolean;
 }
 
 const ID_GRACE_MS = 1_000;
+const NOTHING_ROUTINE = { routine: false, expelled: false };
 
 /** The way into the group, tried for as long as it takes. It remembers by which id the group knows us. */
 export class GroupEntry {
@@ -48,18 +51,16 @@ export class GroupEntry {
     this.#round = new JoinRound(options);
   }
 
-  /** `beforeJoin` is called when there is nothing left to do but to join. Rejects when the signal aborts. */
-  async enter(
-    previous: PreviousAssignment | null,
-    signal: AbortSignal,
-    beforeJoin: () => void,
-  ): Promise<EntryOutcome> {
+  /** Ends with a loss where what is held is not ours any more, or nothing helps. Rejects when the signal aborts. */
+  async enter(claim: () => Claim, signal: AbortSignal): Promise<EntryOutcome> {
     const patience = new Patience(this.#cluster.runtime);
     try {
       for (;;) {
-        const outcome = await this.#try(previous, signal, beforeJoin);
+        const outcome = await this.#try(claim, signal);
         if (outcome.kind === 'joined') return outcome;
-        if (outcome.pace === 'never') return { kind: 'failed', error: outcome.error };
+        const { error } = outcome;
+        if (outcome.pace === 'never') return { kind: 'lost', next: 'fail', error };
+        if (outcome.expelled && claim().held) return { kind: 'lost', next: 'rejoin', error };
         this.#tell(outcome, patience);
         if (outcome.pace === 'slowly') this.#closeLane();
         await patience.wait(outcome.pace, signal);
@@ -70,23 +71,22 @@ export class GroupEntry {
   }
 
   async #try(
-    previous: PreviousAssignment | null,
+    claim: () => Claim,
     signal: AbortSignal,
-    beforeJoin: () => void,
   ): Promise<
     | { readonly kind: 'joined'; readonly joined: JoinedGroup }
     | ({ readonly kind: 'again' } & Setback)
   > {
     const setback = await this.#topicsAreMissing(signal);
     if (setback) return { kind: 'again', ...setback };
-    beforeJoin();
-    const outcome = await this.#attempt(previous, signal);
+    this.#options.onJoining();
+    const outcome = await this.#attempt(claim, signal);
     this.memberId = outcome.kind === 'joined' ? outcome.joined.memberId : outcome.memberId;
     return outcome;
   }
 
-  #attempt(previous: PreviousAssignment | null, signal: AbortSignal): Promise<JoinOutcome> {
-    const attempt = (until: AbortSignal) => this.#round.attempt(this.memberId, previous, until);
+  #attempt(claim: () => Claim, signal: AbortSignal): Promise<JoinOutcome> {
+    const attempt = (until: AbortSignal) => this.#round.attempt(this.memberId, claim(), until);
     if (this.memberId !== '') return attempt(signal);
     // Closing now would miss the id that the group is about to wait for.
     return lingering(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
@@ -99,13 +99,13 @@ export class GroupEntry {
       await abortable(metadata.load(this.#topics), signal);
     } catch (error) {
       signal.throwIfAborted();
-      return { pace: paceAfter(error), error: error as Error, routine: false };
+      return { ...NOTHING_ROUTINE, pace: paceAfter(error), error: error as Error };
     }
     const missing = missingTopics(metadata, this.#topics);
     const [first] = missing;
     if (first === undefined) return undefined;
     const error = missingTopicError(metadata, first);
-    if (missing.length === this.#topics.length) return { pace: 'soon', error, routine: false };
+    if (missing.length === this.#topics.length) return { ...NOTHING_ROUTINE, pace: 'soon', error };
     this.#options.status.retrying(error);
     this.#logger.warn('Some topics do not exist; the others are read until they do.', { missing });
     return undefined;

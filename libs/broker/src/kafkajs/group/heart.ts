@@ -20,6 +20,10 @@ export interface HeartOptions {
   readonly snapshot: MemberSnapshot;
   readonly settings: GroupSettings;
   readonly heartbeatIntervalMs: number;
+  /** How many heartbeats to begin with go at a quick pace: a second round is near. */
+  readonly briskBeats: number;
+  /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
+  readonly isJoining: () => boolean;
   readonly onAlive: () => void;
   readonly onTrouble: (error: Error) => void;
   readonly onRebalance: () => void;
@@ -28,6 +32,8 @@ export interface HeartOptions {
 
 /** The first try after one that failed; from there it backs off, up to the interval. */
 const RETRY_AFTER_MS = 100;
+
+const BRISK_MS = 500;
 
 /**
  * The heartbeats of one generation, on a timer of their own: neither a long handler nor an awaited
@@ -40,11 +46,13 @@ export class Heart {
   #beat: Timer | undefined;
   #lease: Timer | undefined;
   #stableAt: number;
+  #brisk: number;
   #stopped = false;
 
   constructor(options: HeartOptions) {
     this.#options = options;
     this.#stableAt = options.runtime.monotonic();
+    this.#brisk = options.briskBeats;
     this.#backoff = new Backoff(options.runtime, {
       initialMs: Math.min(RETRY_AFTER_MS, options.heartbeatIntervalMs),
       maxMs: options.heartbeatIntervalMs,
@@ -58,7 +66,7 @@ export class Heart {
 
   start(): void {
     this.#renewLease(this.#stableAt);
-    this.#schedule(this.#options.heartbeatIntervalMs);
+    this.#schedule(this.#interval());
   }
 
   stop(): void {
@@ -104,6 +112,7 @@ export class Heart {
         onRebalance();
         return this.#answered(sentAt);
       case 'lost':
+        if (this.#options.isJoining()) return this.#interval();
         return this.#lose('rejoin', this.#error(code));
       case 'lost-rejoin-as-new':
         return this.#lose('rejoin-as-new', this.#error(code));
@@ -121,10 +130,15 @@ export class Heart {
   }
 
   #answered(sentAt: number): number {
-    const { runtime, heartbeatIntervalMs } = this.#options;
+    const intervalMs = this.#interval();
     this.#backoff.reset();
     this.#renewLease(sentAt);
-    return Math.max(sentAt + heartbeatIntervalMs - runtime.monotonic(), heartbeatIntervalMs / 2);
+    return Math.max(sentAt + intervalMs - this.#options.runtime.monotonic(), intervalMs / 2);
+  }
+
+  #interval(): number {
+    const { heartbeatIntervalMs } = this.#options;
+    return this.#brisk-- > 0 ? Math.min(BRISK_MS, heartbeatIntervalMs) : heartbeatIntervalMs;
   }
 
   /** The broker counts from when it got the heartbeat, which is after we sent it. */

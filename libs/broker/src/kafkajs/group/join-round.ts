@@ -1,8 +1,7 @@
 import {
-  assignorsInOrder,
+  assignorNamed,
   decodeAssignment,
-  encodeSubscription,
-  NO_GENERATION,
+  memberProtocols,
   type PreviousAssignment,
 } from '../../assignment/index.js';
 import type { DriverLogger } from '../../port/driver.js';
@@ -20,9 +19,23 @@ import type { GroupCoordinator } from './group-coordinator.js';
 import { planAsLeader, type LeaderPlan } from './leader-plan.js';
 import { paceAfter, type Pace } from './pace.js';
 
-export interface JoinedGroup {
+/** What a member says of itself when it joins. */
+export interface Claim {
+  readonly previous: PreviousAssignment | null;
+  /** What it goes on working on meanwhile. */
+  readonly held: PreviousAssignment | null;
+}
+
+/** JoinGroup was answered: the group has gone on to a new generation, and we are in it. */
+export interface Admission {
   readonly memberId: string;
   readonly generation: number;
+  /** The assignor that the broker chose. */
+  readonly protocol: string;
+  readonly cooperative: boolean;
+}
+
+export interface JoinedGroup extends Admission {
   readonly partitions: readonly TopicPartition[];
   /** What we planned, where we lead. */
   readonly lead: LeaderPlan | undefined;
@@ -37,6 +50,8 @@ export type JoinOutcome =
       readonly error: Error;
       /** Part of a healthy group's life: not worth a status unless it lasts. */
       readonly routine: boolean;
+      /** What was held is somebody else's already. */
+      readonly expelled: boolean;
     };
 
 export interface JoinRoundOptions {
@@ -48,25 +63,25 @@ export interface JoinRoundOptions {
     readonly rebalanceTimeoutMs: number;
   };
   readonly logger: DriverLogger;
+  /** Called before the sync. */
+  readonly onAdmitted: (admission: Admission) => void;
 }
 
 /** The broker answers a join at the end of the rebalance time-out at the latest. */
 const GRACE_MS = 5_000;
 
+const ILLEGAL_GENERATION = 22;
+
 /** One try to join the group and to learn our share: JoinGroup, as the leader a plan, SyncGroup. */
 export class JoinRound {
   constructor(private readonly options: JoinRoundOptions) {}
 
-  async attempt(
-    memberId: string,
-    previous: PreviousAssignment | null,
-    signal: AbortSignal,
-  ): Promise<JoinOutcome> {
+  async attempt(memberId: string, claim: Claim, signal: AbortSignal): Promise<JoinOutcome> {
     const { coordinator, lane, settings } = this.options;
     const timeoutMs = settings.rebalanceTimeoutMs + GRACE_MS;
     let knownAs = memberId;
     try {
-      const request = joinRequest(this.#parameters(memberId, previous));
+      const request = joinRequest(this.#parameters(memberId, claim));
       const { node, answer } = await coordinator.request(lane, request, { timeoutMs, signal });
       if (answer.errorCode !== 0)
         return this.#refused('join', answer.errorCode, node, memberId, answer.memberId);
@@ -83,38 +98,37 @@ export class JoinRound {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<JoinOutcome> {
-    const { cluster, coordinator, lane, settings, logger } = this.options;
-    const { memberId, generationId: generation } = answer;
+    const { cluster, coordinator, lane, settings, logger, onAdmitted } = this.options;
+    const { memberId, generationId: generation, groupProtocol: protocol } = answer;
+    const { groupId, groupInstanceId } = settings;
+    const admission = {
+      memberId,
+      generation,
+      protocol,
+      cooperative: assignorNamed(protocol).cooperative,
+    };
+    onAdmitted(admission);
     const lead =
       answer.leaderId === memberId
         ? await planAsLeader(cluster, answer, settings.sessionTimeoutMs / 3, logger)
         : undefined;
-    const identity = { groupId: settings.groupId, memberId, generation };
-    const synced = await coordinator.request(lane, syncRequest(identity, lead?.shares ?? []), {
+    const shares = answer.skipAssignment ? [] : (lead?.shares ?? []);
+    const identity = { groupId, memberId, generation, groupInstanceId };
+    const synced = await coordinator.request(lane, syncRequest(identity, shares), {
       timeoutMs,
       signal,
     });
     const { errorCode, memberAssignment } = synced.answer;
     if (errorCode !== 0) return this.#refused('sync', errorCode, synced.node, memberId, memberId);
     const partitions = decodeAssignment(memberAssignment ?? Buffer.alloc(0));
-    return { kind: 'joined', joined: { memberId, generation, partitions, lead } };
+    return { kind: 'joined', joined: { ...admission, partitions, lead } };
   }
 
-  #parameters(memberId: string, previous: PreviousAssignment | null): JoinParameters {
-    const { groupId, topics, assignors, sessionTimeoutMs, rebalanceTimeoutMs } =
+  #parameters(memberId: string, claim: Claim): JoinParameters {
+    const { groupId, groupInstanceId, topics, assignors, sessionTimeoutMs, rebalanceTimeoutMs } =
       this.options.settings;
-    const protocols = assignorsInOrder(assignors).map((assignor) => ({
-      name: assignor.name,
-      metadata: encodeSubscription({
-        topics,
-        userData: assignor.userData(previous),
-        // Eager: all was handed back before.
-        owned: [],
-        generation: NO_GENERATION,
-        rack: null,
-      }),
-    }));
-    return { groupId, memberId, sessionTimeoutMs, rebalanceTimeoutMs, protocols };
+    const protocols = memberProtocols({ assignors, topics, ...claim });
+    return { groupId, memberId, groupInstanceId, sessionTimeoutMs, rebalanceTimeoutMs, protocols };
   }
 
   #refused(
@@ -128,16 +142,20 @@ export class JoinRound {
     const error = groupError(code, `the ${place} was not accepted`, settings);
     switch (reactionTo(place, code)) {
       case 'adopt-member-id':
-        return again(given, 'at-once', error, true);
+        return again(given, 'at-once', error, { routine: true });
       case 'lost-rejoin-as-new':
-        return again('', 'at-once', error, true);
+        return again('', 'at-once', error, { routine: true, expelled: true });
       case 'rejoin':
-        return again(memberId, 'at-once', error, true);
+        // A generation that went by without us may have given away what we held.
+        return again(memberId, 'at-once', error, {
+          routine: true,
+          expelled: code === ILLEGAL_GENERATION,
+        });
       case 'find-coordinator':
         coordinator.forget(node);
-        return again(memberId, 'soon', error, true);
+        return again(memberId, 'soon', error, { routine: true });
       case 'retry':
-        return again(memberId, 'soon', error, true);
+        return again(memberId, 'soon', error, { routine: true });
       case 'slow-retry':
         return again(memberId, 'slowly', error);
       default:
@@ -146,6 +164,11 @@ export class JoinRound {
   }
 }
 
-function again(memberId: string, pace: Pace, error: Error, routine = false): JoinOutcome {
-  return { kind: 'again', memberId, pace, error, routine };
+function again(
+  memberId: string,
+  pace: Pace,
+  error: Error,
+  { routine = false, expelled = false } = {},
+): JoinOutcome {
+  return { kind: 'again', memberId, pace, error, routine, expelled };
 }

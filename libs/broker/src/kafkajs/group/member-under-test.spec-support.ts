@@ -1,5 +1,5 @@
 import { encodeAssignment, encodeSubscription, NO_GENERATION } from '../../assignment/index.js';
-import type { SessionStatus } from '../../port/consumer.js';
+import type { AssignorName, SessionStatus } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 import { VirtualRuntime } from '../../runtime/index.js';
 import { ClassicMembership, type ClassicMembershipOptions } from './classic-membership.js';
@@ -21,10 +21,14 @@ export const coordinatedBy = (nodeId: number) => ({
   coordinator: { nodeId, host: 'broker', port: 9092 },
 });
 
-export const joinedAs = (memberId: string, generationId: number) => ({
+export const joinedAs = (
+  memberId: string,
+  generationId: number,
+  groupProtocol: AssignorName = 'range',
+) => ({
   errorCode: 0,
   generationId,
-  groupProtocol: 'range',
+  groupProtocol,
   leaderId: 'somebody-else',
   memberId,
   members: [],
@@ -86,6 +90,7 @@ export class MemberUnderTest {
       coordinator: this.coordinator,
       sessionId: 's1',
       groupId: 'group',
+      groupInstanceId: null,
       topics: ['orders'],
       assignors: ['range'],
       sessionTimeoutMs: SESSION_MS,
@@ -142,9 +147,9 @@ export class MemberUnderTest {
       this.told.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
     };
     return {
-      onAssigned: async (partitions, generation, ending) => {
+      onAssigned: async (partitions, generation) => {
         tell('assigned', partitions);
-        await this.on.onAssigned?.(partitions, generation, ending);
+        await this.on.onAssigned?.(partitions, generation);
       },
       onRevoked: async (partitions) => {
         tell('revoked', partitions);

@@ -5,16 +5,12 @@ import type { TopicPartition } from '../../port/record.js';
  * Who is told what becomes of the membership. Each call is awaited, for a bounded time; one that
  * throws does not stop the protocol: the step is finished and the error reported by `onStatus`.
  *
- * Calls do not overlap, with one exception: `onLost` may come while `onAssigned` or `onRevoked`
- * is still at work, which by then has been given up.
+ * Calls may overlap: partitions are taken back or lost while others, or the same ones, are still
+ * being assigned. The host puts in order what it passes on.
  */
 export interface MembershipHost {
-  /** Also told of an assignment without partitions. `ending` aborts once they have to be handed back, or are lost. */
-  onAssigned(
-    partitions: readonly TopicPartition[],
-    generation: number,
-    ending: AbortSignal,
-  ): Promise<void>;
+  /** What is new. Also told of an assignment without partitions, to a member that had none before. */
+  onAssigned(partitions: readonly TopicPartition[], generation: number): Promise<void>;
   /** Still ours: a commit in here succeeds. Heartbeats go on meanwhile. Not told where there is nothing to revoke. */
   onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
   /** Not ours any more. Not told where there was nothing to lose. */
@@ -29,6 +25,8 @@ export interface MemberSnapshot {
   readonly memberId: string;
   /** -1 while not a member. */
   readonly generation: number;
+  /** Of a static member. */
+  readonly groupInstanceId: string | null;
 }
 
 export interface Membership {
@@ -39,12 +37,17 @@ export interface Membership {
   readonly assignment: readonly TopicPartition[];
   /** Whether the partition has been ours without a break since then: what was read then may still be committed. */
   owns(partition: TopicPartition, since: MemberSnapshot): boolean;
-  /** Resolves once we are a member again, or never will be. */
+  /** Whether the group may have gone on from there to a generation in which what we hold is still ours. */
+  hasGoneOn(snapshot: MemberSnapshot): boolean;
+  /** Resolves once we are a member again with a share, or never will be. */
   whenSettled(): Promise<void>;
   /** An answer to this snapshot said that the group does not know us any more. */
   expelled(snapshot: MemberSnapshot, code: number): void;
   /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
   rejoin(reason: string): void;
-  /** Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the connections. */
+  /**
+   * Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the
+   * connections. A static member does not leave: it may come back.
+   */
   close(): Promise<void>;
 }

@@ -33,14 +33,22 @@ class Scene {
   });
   readonly expelled: string[] = [];
   readonly notOwned = new Set<number>();
-  snapshot: MemberSnapshot = { groupId: 'group', memberId: 'me', generation: 1 };
+  snapshot: MemberSnapshot = {
+    groupId: 'group',
+    memberId: 'me',
+    generation: 1,
+    groupInstanceId: null,
+  };
+  hasGoneOn = false;
+  owns = (since: MemberSnapshot): boolean => isSame(since, this.snapshot);
   settled = Promise.resolve();
   readonly committer = new OffsetCommitter({
     coordinator: this.coordinator,
     isOwned: ({ partition }) => !this.notOwned.has(partition),
     membership: () => ({
       snapshot: this.snapshot,
-      owns: (_, since) => isSame(since, this.snapshot),
+      owns: (_, since) => this.owns(since),
+      hasGoneOn: () => this.hasGoneOn,
       whenSettled: () => this.settled,
       expelled: ({ memberId, generation }, code) =>
         void this.expelled.push(`${memberId} ${generation} ${code}`),
@@ -286,4 +294,59 @@ describe('committing', () => {
       );
     },
   );
+});
+
+describe('committing through a cooperative rebalance', () => {
+  const next = (scene: Scene): void => {
+    scene.snapshot = { ...scene.snapshot, generation: 2 };
+    scene.owns = () => true;
+  };
+
+  it('a commit that came too late for its generation is stored in the next one', async () => {
+    const scene = new Scene();
+    const sync = new Deferred();
+    scene.settled = sync.promise;
+    scene.hasGoneOn = true;
+    scene.cluster.once('OffsetCommit', answering({ 0: 22 }), answering());
+    const done = scene.commit(at(0, 7));
+    await scene.runtime.advance(10_000);
+    expect(scene.requests).toEqual(['0:7']);
+    next(scene);
+    sync.resolve();
+    await scene.runtime.advance(100);
+    expect(await done).toBe('stored');
+    expect(scene.cluster.requests('OffsetCommit').at(-1)?.generation).toBe(2);
+    expect(scene.expelled).toEqual([]);
+  });
+
+  it('and is fenced when the partition did not come along', async () => {
+    const scene = new Scene();
+    scene.hasGoneOn = true;
+    scene.cluster.once('OffsetCommit', answering({ 0: 22 }));
+    const done = scene.commit(at(0, 7));
+    await scene.runtime.settle();
+    scene.owns = () => false;
+    await scene.runtime.advance(100);
+    expect(await done).toBeInstanceOf(FencedError);
+    expect(scene.requests).toEqual(['0:7']);
+  });
+
+  it('an older commit that waits is settled by a newer one of the next generation', async () => {
+    const scene = new Scene();
+    const first = await scene.commitUnderWay(1);
+    const second = scene.commit(at(0, 2));
+    next(scene);
+    const third = scene.commit(at(0, 3));
+    scene.cluster.once('OffsetCommit', answering());
+    first.answer();
+    expect(await Promise.all([first.done, second, third])).toEqual(['stored', 'stored', 'stored']);
+    expect(scene.requests).toEqual(['0:1', '0:3']);
+  });
+
+  it('82 is fenced, and the membership is told', async () => {
+    const scene = new Scene();
+    scene.cluster.once('OffsetCommit', answering({ 0: 82 }));
+    expect(await scene.commit(at(0, 1))).toBeInstanceOf(FencedError);
+    expect(scene.expelled).toEqual(['me 1 82']);
+  });
 });

@@ -8,6 +8,7 @@ import {
   reactionTo,
   type FetchedOffset,
   type PartitionCode,
+  type Reaction,
 } from '../wire/index.js';
 import { CommitCall, type CommitFailure } from './commit-call.js';
 import type { GroupCoordinator } from './group-coordinator.js';
@@ -18,7 +19,10 @@ import { isSame, keyOf } from './term.js';
 
 export interface OffsetCommitterOptions {
   readonly coordinator: GroupCoordinator;
-  readonly membership: () => Pick<Membership, 'snapshot' | 'owns' | 'whenSettled' | 'expelled'>;
+  readonly membership: () => Pick<
+    Membership,
+    'snapshot' | 'owns' | 'hasGoneOn' | 'whenSettled' | 'expelled'
+  >;
   readonly isOwned: (partition: TopicPartition) => boolean;
   /** How long a commit that cannot be stored is tried while the partition stays ours. Default 30 s. */
   readonly commitTimeoutMs?: number;
@@ -34,6 +38,7 @@ interface PendingCommit {
 const COMMIT_TIMEOUT_MS = 30_000;
 const RETRY = { initialMs: 50, maxMs: 1_000 };
 const OFFSET_METADATA_TOO_LARGE = 12;
+const ILLEGAL_GENERATION = 22;
 
 /**
  * Stores offsets, one request at a time: what is committed meanwhile joins the next one, with the
@@ -89,9 +94,14 @@ export class OffsetCommitter {
   #add(newer: PendingCommit): void {
     const key = keyOf(newer.commit);
     const older = this.#waiting.get(key);
-    if (older && !isSame(older.since, newer.since)) fail(older, { kind: 'fenced' });
+    if (older && !this.#lasts(older, newer)) fail(older, { kind: 'fenced' });
     const calls = older ? [...older.calls, ...newer.calls] : newer.calls;
     this.#waiting.set(key, { ...newer, calls });
+  }
+
+  /** Whether the partition has been ours from the older commit to the newer. */
+  #lasts({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
+    return isSame(since, newer.since) || this.#options.membership().owns(commit, since);
   }
 
   /** It may or may not have been stored. Whatever was committed meanwhile is newer. */
@@ -160,7 +170,7 @@ export class OffsetCommitter {
     code: number | undefined,
     snapshot: MemberSnapshot,
   ): 'settled' | 'retry' | 'find-coordinator' | 'after-sync' {
-    const reaction = code === undefined ? 'retry' : reactionTo('commit', code);
+    const reaction = this.#reactionTo(code, snapshot);
     switch (reaction) {
       case 'done':
         for (const call of pending.calls) call.stored(pending.commit);
@@ -175,6 +185,14 @@ export class OffsetCommitter {
         if (reaction === 'fenced') this.#options.membership().expelled(snapshot, code as number);
         return 'settled';
     }
+  }
+
+  #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {
+    if (code === undefined) return 'retry';
+    // Too late for that generation, and what we hold may be ours in the next one.
+    if (code === ILLEGAL_GENERATION && this.#options.membership().hasGoneOn(snapshot))
+      return 'after-sync';
+    return reactionTo('commit', code);
   }
 
   #failureOf(code: number): CommitFailure {

@@ -1,3 +1,4 @@
+import { decodeSubscription, type Subscription } from '../../assignment/index.js';
 import { ConnectionError, type BrokerError } from '../../port/errors.js';
 import type { OffsetCommit } from '../../port/consumer.js';
 import { abortable, Deferred, type VirtualRuntime } from '../../runtime/index.js';
@@ -12,6 +13,9 @@ export interface SentRequest {
   readonly at: number;
   readonly memberId: string;
   readonly generation: number;
+  readonly instanceId: string | null;
+  /** What JoinGroup offered, by assignor. */
+  readonly offers: ReadonlyMap<string, Subscription>;
   readonly commits: readonly OffsetCommit[];
   readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
 }
@@ -129,7 +133,14 @@ export class ScriptedCluster implements GroupCluster {
   }
 }
 
-const nothing = { memberId: '', generation: -1, commits: [], shares: [] };
+const nothing = {
+  memberId: '',
+  generation: -1,
+  instanceId: null,
+  offers: new Map<string, Subscription>(),
+  commits: [],
+  shares: [],
+};
 
 function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'at'> {
   const reader = new Reader(body);
@@ -140,9 +151,7 @@ function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'a
     }));
   switch (api) {
     case 'JoinGroup':
-      reader.string();
-      reader.raw(8);
-      return { ...nothing, memberId: reader.string() };
+      return { ...nothing, ...readJoin(reader) };
     case 'LeaveGroup':
       reader.string();
       return { ...nothing, memberId: reader.array(() => reader.string())[0] ?? '' };
@@ -152,14 +161,30 @@ function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'a
       reader.string();
       const generation = reader.int32();
       const memberId = reader.string();
-      reader.nullableString();
-      const identity = { ...nothing, generation, memberId };
+      const instanceId = reader.nullableString();
+      const identity = { ...nothing, generation, memberId, instanceId };
       if (api === 'SyncGroup') return { ...identity, shares: shares() };
       return api === 'Heartbeat' ? identity : { ...identity, commits: readCommits(reader) };
     }
     default:
       return nothing;
   }
+}
+
+/** As version 9 writes it. */
+function readJoin(reader: Reader): Pick<SentRequest, 'memberId' | 'instanceId' | 'offers'> {
+  reader.compactString();
+  reader.raw(8);
+  const memberId = reader.compactString();
+  const instanceId = reader.compactNullableString();
+  reader.compactString();
+  const offers = reader.compactArray(() => {
+    const name = reader.compactString();
+    const metadata = reader.compactNullableBytes() ?? Buffer.alloc(0);
+    reader.skipTags();
+    return [name, decodeSubscription(metadata)] as const;
+  });
+  return { memberId, instanceId, offers: new Map(offers) };
 }
 
 function readCommits(reader: Reader): readonly OffsetCommit[] {

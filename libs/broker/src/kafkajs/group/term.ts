@@ -1,46 +1,27 @@
 import { NO_GENERATION } from '../../assignment/index.js';
 import type { TopicPartition } from '../../port/record.js';
 import { Deferred } from '../../runtime/index.js';
-import type { Loss } from './heart.js';
-import type { JoinedGroup } from './join-round.js';
 import type { MemberSnapshot } from './membership.js';
 
-/** Our partitions are wanted back, and still ours until they have been handed over. */
+/** Our partitions are wanted back, or the group wants to know what we have; they are still ours. */
 export interface HandBack {
   readonly kind: 'hand-back';
   readonly because: 'rebalance' | 'rejoin' | 'closing';
 }
 
-/** One generation in which we are a member, from the sync until the partitions are handed back or lost. */
+/** One generation in which we are a member. */
 export class Term {
-  readonly snapshot: MemberSnapshot;
-  readonly partitions: readonly TopicPartition[];
   readonly handBack = new Deferred<HandBack>();
-  readonly loss = new Deferred<Loss>();
   /** `onAssigned` has ended. */
   assigned = false;
-  readonly #owned: ReadonlySet<string>;
-  readonly #ending = new AbortController();
+  /** We have to join again, or are out. */
+  over = false;
 
-  constructor(groupId: string, { memberId, generation, partitions }: JoinedGroup) {
-    this.snapshot = { groupId, memberId, generation };
-    this.partitions = partitions;
-    this.#owned = new Set(partitions.map(keyOf));
-  }
-
-  owns(partition: TopicPartition): boolean {
-    return this.#owned.has(keyOf(partition));
-  }
-
-  get ending(): AbortSignal {
-    return this.#ending.signal;
-  }
-
-  async ended(): Promise<HandBack | Loss> {
-    const end = await Promise.race([this.handBack.promise, this.loss.promise]);
-    this.#ending.abort(new Error('The partitions are handed back or lost.'));
-    return end;
-  }
+  constructor(
+    readonly snapshot: MemberSnapshot,
+    /** Whether what is ours stays so while we join again. */
+    readonly cooperative: boolean,
+  ) {}
 
   isOf(snapshot: MemberSnapshot): boolean {
     return isSame(this.snapshot, snapshot);
@@ -55,6 +36,7 @@ export const noMember = (groupId: string): MemberSnapshot => ({
   groupId,
   memberId: '',
   generation: NO_GENERATION,
+  groupInstanceId: null,
 });
 
 export const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;

@@ -9,7 +9,7 @@ import {
 import { idempotenceAdvice } from './idempotence-advice.js';
 import type { PartitionQueue } from './partition-queue.js';
 import type { ProducerIdentity } from './partition-sequence.js';
-import { RETRY_BACKOFF, type SenderContext } from './sender-options.js';
+import { RETRY_BACKOFF, type Desk, type OnServed, type SenderContext } from './sender-options.js';
 
 /** Any broker can answer: one that is frozen is not waited for longer. */
 const LONGEST_QUESTION_MS = 5_000;
@@ -18,7 +18,7 @@ const LONGEST_QUESTION_MS = 5_000;
  * Where partitions get the producer id under which they count. It is asked for when the first
  * batch wants to leave, and again when a partition has done with the one there is.
  */
-export class IdentityDesk {
+export class IdentityDesk implements Desk {
   readonly #waiting = new Set<PartitionQueue>();
   readonly #backoff: Backoff;
   #current: ProducerIdentity | undefined;
@@ -28,13 +28,11 @@ export class IdentityDesk {
 
   constructor(
     private readonly context: SenderContext,
-    /** These queues need to be looked at: they have an identity now, or failed for want of one. */
-    private readonly onServed: (queues: readonly PartitionQueue[]) => void,
+    private readonly onServed: OnServed,
   ) {
     this.#backoff = new Backoff(context.cluster.runtime, RETRY_BACKOFF);
   }
 
-  /** Whether the queue can send; else it waits here, and `onServed` tells. */
   admit(queue: PartitionQueue): boolean {
     const { sequence } = queue;
     if (sequence === undefined || sequence.isBegun) return true;

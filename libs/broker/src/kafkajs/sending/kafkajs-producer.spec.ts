@@ -7,7 +7,6 @@ import {
   RequestTimeoutError,
   UnknownPartitionError,
   UnknownTopicError,
-  UnsupportedError,
 } from '../../port/errors.js';
 import type { OutgoingRecord } from '../../port/record.js';
 import { Deferred } from '../../runtime/index.js';
@@ -59,12 +58,6 @@ describe('what a send gives', () => {
     const nonsense = [{ topic: 'orders', value: 5 }] as unknown as OutgoingRecord[];
     await expect(producer.send(nonsense)).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(producer.send([to(0)], { timeoutMs: 0 })).rejects.toThrow(/at least 1/);
-  });
-
-  it('leaves transactions to a later driver', async () => {
-    await expect(producerOn(new ScriptedCluster()).transaction()).rejects.toBeInstanceOf(
-      UnsupportedError,
-    );
   });
 
   it('holds the bytes of the call, whatever the caller does to its buffers afterwards', async () => {

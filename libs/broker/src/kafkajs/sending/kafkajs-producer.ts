@@ -1,4 +1,4 @@
-import { ClosedError, UnsupportedError } from '../../port/errors.js';
+import { ClosedError } from '../../port/errors.js';
 import type { DriverLogger } from '../../port/driver.js';
 import type {
   ProducerOptions,
@@ -7,17 +7,14 @@ import type {
   Transaction,
 } from '../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../port/record.js';
+import { onlyInTransactions, withoutTransactionalId } from '../../port/transactional-use.js';
 import { validateProducerOptions } from '../../port/validate-options.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../port/validate-records.js';
 import { codecOf, writableCompressions } from '../../records/index.js';
-import { Deferred, type Timer } from '../../runtime/index.js';
-import { AbortWatch } from './abort-watch.js';
-import { Deadlines } from './deadlines.js';
-import { Intake } from './intake.js';
-import { MemoryBudget } from './memory-budget.js';
-import { SendCall } from './send-call.js';
-import { Sender } from './sender.js';
+import { Dispatch } from './dispatch.js';
+import { IdentityDesk } from './identity-desk.js';
 import type { SenderCluster, SenderContext } from './sender-options.js';
+import { Transactions } from './transactions/index.js';
 
 export interface KafkajsProducerOptions {
   readonly cluster: SenderCluster;
@@ -36,46 +33,32 @@ const LONGEST_CLOSE_MS = 30_000;
 /**
  * Sends records to the leaders of their partitions. Every acknowledgement is by all in-sync
  * replicas; a send that fails tells of each record whether it was written. A retry after a lost
- * answer writes nothing twice, unless `idempotent` is false: then at least once.
+ * answer writes nothing twice, unless `idempotent` is false: then at least once. With a
+ * `transactionalId` it writes in transactions, and only there.
  */
 export class KafkajsProducer implements ProducerSession {
   readonly #context: SenderContext;
-  readonly #connectionLane: string;
   readonly #onClosed: (() => void) | undefined;
-  readonly #deadlines: Deadlines;
-  readonly #aborts: AbortWatch;
-  readonly #intake: Intake;
-  readonly #sender: Sender;
-  #isPumpPlanned = false;
+  readonly #way: Dispatch | Transactions;
   #closing: Promise<void> | undefined;
   #closed: ClosedError | undefined;
-  #emptied: Deferred | undefined;
 
   constructor({ cluster, producerId, options = {}, logger, onClosed }: KafkajsProducerOptions) {
     this.#onClosed = onClosed;
     const resolved = validateProducerOptions(options, COMPRESSIONS);
-    const memory = new MemoryBudget(resolved.bufferBytes, () => this.#planPump());
     this.#context = {
       cluster,
       logger,
       options: resolved,
       codec: codecOf(resolved.compression),
-      onClusterClosed: (error) => this.#shutDown(error),
+      onClusterClosed: (error) => (this.#closed ??= error),
     };
-    this.#connectionLane = `produce:${producerId}`;
-    this.#deadlines = new Deadlines(cluster.runtime);
-    this.#aborts = new AbortWatch(() => this.#planPump());
-    this.#sender = new Sender(this.#context, this.#connectionLane, {
-      settled: () => this.#intake.advance(),
-      isHurried: () => this.#closing !== undefined || this.#intake.isBlocked,
-    });
-    this.#intake = new Intake(this.#context, memory, {
-      filled: (queue) => {
-        this.#sender.filled(queue);
-        this.#planPump();
-      },
-      turnOver: () => this.#planPump(),
-    });
+    this.#way =
+      resolved.transactionalId === undefined
+        ? new Dispatch(this.#context, `produce:${producerId}`, (context, onServed) =>
+            resolved.idempotent ? new IdentityDesk(context, onServed) : undefined,
+          )
+        : new Transactions(this.#context, resolved.transactionalId, producerId);
   }
 
   send(
@@ -89,19 +72,15 @@ export class KafkajsProducer implements ProducerSession {
     } catch (error) {
       return Promise.reject(error);
     }
+    if (this.#way instanceof Transactions) return Promise.reject(onlyInTransactions());
     if (records.length === 0) return Promise.resolve([]);
-    const call = this.#call(records, this.#timeoutOf(options), options.signal);
-    this.#intake.enter(call);
-    if (options.signal) this.#aborts.add(options.signal, call);
-    return call.promise;
+    return this.#way.send(records, this.#timeoutOf(options), options.signal);
   }
 
-  transaction(): Promise<Transaction> {
-    return Promise.reject(
-      new UnsupportedError(
-        'Transactions are not yet in this driver. Check capabilities.transactions before asking for one.',
-      ),
-    );
+  async transaction(): Promise<Transaction> {
+    if (this.#closed) throw this.#closed;
+    if (this.#way instanceof Transactions) return this.#way.begin();
+    throw withoutTransactionalId();
   }
 
   close(): Promise<void> {
@@ -109,65 +88,22 @@ export class KafkajsProducer implements ProducerSession {
     return this.#closing;
   }
 
-  #call(
-    records: readonly OutgoingRecord[],
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): SendCall {
-    const { runtime } = this.#context.cluster;
-    const clock = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
-    const call = new SendCall(records, clock, () => {
-      if (signal) this.#aborts.delete(signal, call);
-      this.#deadlines.delete(call);
-      if (this.#deadlines.calls.size === 0) this.#emptied?.resolve();
-    });
-    this.#deadlines.add(call);
-    return call;
-  }
-
   #timeoutOf({ timeoutMs }: SendOptions): number {
     const { deliveryTimeoutMs } = this.#context.options;
     return Math.min(timeoutMs ?? deliveryTimeoutMs, deliveryTimeoutMs);
   }
 
-  /** After whatever else wants to be sent in this turn of the event loop: it shares the request. */
-  #planPump(): void {
-    if (this.#isPumpPlanned) return;
-    this.#isPumpPlanned = true;
-    this.#context.cluster.runtime.defer(() => {
-      this.#isPumpPlanned = false;
-      if (this.#closed && this.#deadlines.calls.size === 0) return;
-      this.#sender.pump();
-      this.#intake.newTurn();
-    });
-  }
-
   async #close(): Promise<void> {
-    this.#closed ??= new ClosedError('The producer was closed. Open a new one to send again.');
-    if (this.#deadlines.calls.size > 0) await this.#emptyWithin(this.#closingTime);
-    this.#shutDown(this.#closed);
+    const reason = (this.#closed ??= new ClosedError(
+      'The producer was closed. Open a new one to send again.',
+    ));
+    const closingTime = Math.min(this.#context.options.deliveryTimeoutMs, LONGEST_CLOSE_MS);
+    if (this.#way instanceof Transactions) await this.#way.close(closingTime, reason);
+    else {
+      this.#way.hurry(true);
+      await this.#way.drain(closingTime);
+      this.#way.end(reason);
+    }
     this.#onClosed?.();
-  }
-
-  get #closingTime(): number {
-    return Math.min(this.#context.options.deliveryTimeoutMs, LONGEST_CLOSE_MS);
-  }
-
-  async #emptyWithin(timeoutMs: number): Promise<void> {
-    this.#emptied = new Deferred();
-    this.#planPump();
-    const { runtime } = this.#context.cluster;
-    const timer: Timer = runtime.setTimer(() => this.#emptied?.resolve(), timeoutMs);
-    await this.#emptied.promise;
-    timer.cancel();
-  }
-
-  /** Nothing will be sent or answered any more: every call ends now. */
-  #shutDown(reason: ClosedError): void {
-    this.#closed ??= reason;
-    this.#sender.stop();
-    this.#intake.stop();
-    for (const call of [...this.#deadlines.calls]) call.cutOff(reason);
-    this.#context.cluster.closeLane(this.#connectionLane, reason);
   }
 }

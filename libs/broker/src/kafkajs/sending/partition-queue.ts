@@ -11,7 +11,7 @@ import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from './sender-op
 export type QueueState =
   /** Nothing to send. */
   | 'empty'
-  /** Waits for a producer id. */
+  /** Waits for a producer id, or for its place in a transaction. */
   | 'unidentified'
   /** In its leader's line. */
   | 'in-line'
@@ -153,9 +153,14 @@ export class PartitionQueue {
   /**
    * A number that has left with some bytes is never used for others: should a broker have them
    * against all it says, it would take the others for a repetition, and drop them with success.
+   * A transaction has no other epoch to go on in: there a number that was surely refused is used
+   * again, and after any other the partition is at its end.
    */
   #forsakeNumber(): void {
-    if (this.head !== undefined && this.head.attempts > 0) this.sequence?.restart();
+    const { head, sequence } = this;
+    if (head === undefined || head.attempts === 0) return;
+    if (sequence?.isTransactional === true && !head.mayBeWritten) return;
+    sequence?.restart();
   }
 
   /** A batch for records of `batch`, with its history. */

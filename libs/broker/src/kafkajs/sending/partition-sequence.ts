@@ -1,7 +1,12 @@
 import type { ProducerStamp } from '../../records/index.js';
 
-/** As a broker gives it: the epoch is raised by us, per partition. */
-export type ProducerIdentity = Omit<ProducerStamp, 'baseSequence'>;
+/** As a broker gives it: the epoch is raised by us, per partition; in transactions, by their coordinator alone. */
+export interface ProducerIdentity extends Omit<ProducerStamp, 'baseSequence'> {
+  readonly transactional?: boolean;
+}
+
+/** What a batch carries of its producer. */
+export type BatchStamp = ProducerIdentity & ProducerStamp;
 
 const SEQUENCES = 2 ** 31;
 const LAST_EPOCH = 32_767;
@@ -20,8 +25,12 @@ export class PartitionSequence {
     return this.#identity !== undefined;
   }
 
+  get isTransactional(): boolean {
+    return this.#identity?.transactional === true;
+  }
+
   /** What the next batch is stamped with; undefined before `begin`. */
-  get stamp(): ProducerStamp | undefined {
+  get stamp(): BatchStamp | undefined {
     return this.#identity && { ...this.#identity, baseSequence: this.#next };
   }
 
@@ -42,12 +51,13 @@ export class PartitionSequence {
   /**
    * Nobody knows whether the latest sequence numbers are used up, or the broker lost count. In a
    * new epoch counting starts at 0, and whatever of the old one still wanders through the network
-   * is refused as soon as the first batch of the new one is written.
+   * is refused as soon as the first batch of the new one is written. A transaction has no other
+   * epoch: there this is the end.
    */
   restart(): void {
     if (this.#identity === undefined) return;
     const { producerId, producerEpoch } = this.#identity;
-    if (producerEpoch >= LAST_EPOCH) this.renounce();
+    if (producerEpoch >= LAST_EPOCH || this.isTransactional) this.renounce();
     else this.begin({ producerId, producerEpoch: producerEpoch + 1 });
   }
 

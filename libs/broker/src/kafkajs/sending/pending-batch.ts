@@ -7,6 +7,7 @@ import {
   type ProducerStamp,
   type RecordCodec,
 } from '../../records/index.js';
+import type { BatchStamp } from './partition-sequence.js';
 import type { FailedState, Holding, SendCall } from './send-call.js';
 
 /** Consecutive records of a batch that belong to one call. */
@@ -125,7 +126,7 @@ export class PendingBatch {
   }
 
   /** The same bytes every time, unless the stamp has changed since. */
-  seal(codec: RecordCodec | undefined, stamp?: ProducerStamp): Buffer {
+  seal(codec: RecordCodec | undefined, stamp?: BatchStamp): Buffer {
     if (this.#sealed === undefined) this.#sealed = this.#writer.finish({ codec, ...stamp });
     else if (stamp !== undefined && !isSame(stamp, this.#stamp)) stampProducer(this.#sealed, stamp);
     this.#stamp = stamp;

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../../port/errors.js';
-import type { RecordCodec } from '../../records/index.js';
 import { produceRequest, type ApiRequest, type ProducedPartition } from '../wire/index.js';
 import type { PartitionQueue } from './partition-queue.js';
+import type { SenderContext } from './sender-options.js';
 
 type Answer = readonly ProducedPartition[];
 
@@ -16,12 +16,14 @@ export class ProduceAttempt {
   constructor(
     readonly queues: readonly PartitionQueue[],
     private readonly brokerTimeoutMs: number,
-    private readonly codec: RecordCodec | undefined,
+    private readonly context: Pick<SenderContext, 'codec' | 'options'>,
   ) {}
 
   get request(): ApiRequest<Answer> {
-    const { apiKey, apiName, versions, decode } = produceRequest(this.brokerTimeoutMs, []);
-    return { apiKey, apiName, versions, decode, encode: (version) => this.#leave(version) };
+    return {
+      ...produceRequest(this.brokerTimeoutMs, []),
+      encode: (version) => this.#leave(version),
+    };
   }
 
   /** It was answered, or given up: should it still be asked for its bytes, it has none. */
@@ -33,7 +35,8 @@ export class ProduceAttempt {
     const partitions = this.#isOver ? [] : this.queues.flatMap((queue) => this.#seal(queue));
     if (partitions.length === 0)
       throw new ConnectionError('Nobody waits any more for the records of this request.');
-    return produceRequest(this.brokerTimeoutMs, partitions).encode(version);
+    const { transactionalId = null } = this.context.options;
+    return produceRequest(this.brokerTimeoutMs, partitions, transactionalId).encode(version);
   }
 
   #seal(queue: PartitionQueue) {
@@ -45,7 +48,11 @@ export class ProduceAttempt {
     batch.stage = 'under-way';
     batch.attempts++;
     return [
-      { topic: queue.topic, partition: queue.partition, batch: batch.seal(this.codec, stamp) },
+      {
+        topic: queue.topic,
+        partition: queue.partition,
+        batch: batch.seal(this.context.codec, stamp),
+      },
     ];
   }
 }

@@ -3,6 +3,7 @@ import type { ClosedError } from '../../port/errors.js';
 import type { ResolvedProducerOptions } from '../../port/validate-options.js';
 import type { RecordCodec } from '../../records/index.js';
 import type { Cluster } from '../wire/index.js';
+import type { PartitionQueue } from './partition-queue.js';
 
 /** What of the cluster a sender needs. */
 export type SenderCluster = Pick<Cluster, 'request' | 'metadata' | 'runtime' | 'closeLane'>;
@@ -15,6 +16,19 @@ export interface SenderContext {
   /** The cluster was closed under us: nothing will be answered any more. */
   readonly onClusterClosed: (error: ClosedError) => void;
 }
+
+/** Where a partition gets what it needs before it may send: a producer id, a place in a transaction. */
+export interface Desk {
+  /** Whether the queue can send; else it waits here, and `onServed` tells. */
+  admit(queue: PartitionQueue): boolean;
+  stop(): void;
+}
+
+/** These queues need to be looked at: they have what they need now. Others may have failed for want of it. */
+export type OnServed = (queues: readonly PartitionQueue[]) => void;
+
+/** Without a desk a queue can always send. */
+export type DeskOf = (context: SenderContext, onServed: OnServed) => Desk | undefined;
 
 /** Delays between attempts. A leader election takes a second or two; a stale leader is mended by the first refresh. */
 export const RETRY_BACKOFF = { initialMs: 50, maxMs: 1_000 } as const;

@@ -1,13 +1,12 @@
 import { BrokerError, ClosedError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
 import type { ProducedPartition } from '../wire/index.js';
-import { IdentityDesk } from './identity-desk.js';
 import { LeaderLane } from './leader-lane.js';
 import type { PendingBatch } from './pending-batch.js';
 import type { PartitionQueue } from './partition-queue.js';
 import { ProduceAttempt } from './produce-attempt.js';
 import { failureOf, verdictOf, type ProduceVerdict } from './produce-verdict.js';
-import type { SenderContext } from './sender-options.js';
+import type { Desk, DeskOf, SenderContext } from './sender-options.js';
 import { Settlement } from './settlement.js';
 
 /** The broker gives up waiting for its followers before we give up waiting for the broker: an answer beats a lost connection. */
@@ -32,7 +31,7 @@ export interface SenderEvents {
  */
 export class Sender {
   readonly #lanes = new Map<number, LeaderLane>();
-  readonly #identities: IdentityDesk;
+  readonly #desk: Desk | undefined;
   readonly #settlement: Settlement;
   readonly #recovering = new Map<PartitionQueue, Timer>();
   #isStopped = false;
@@ -40,10 +39,11 @@ export class Sender {
   constructor(
     private readonly context: SenderContext,
     private readonly connectionLane: string,
+    deskOf: DeskOf,
     private readonly events: SenderEvents,
   ) {
-    this.#settlement = new Settlement(context.logger);
-    this.#identities = new IdentityDesk(context, (queues) => {
+    this.#settlement = new Settlement(context);
+    this.#desk = deskOf(context, (queues) => {
       for (const queue of queues) this.#lineUp(queue);
       this.events.settled();
       this.pump();
@@ -61,14 +61,14 @@ export class Sender {
 
   stop(): void {
     this.#isStopped = true;
-    this.#identities.stop();
+    this.#desk?.stop();
     for (const lane of this.#lanes.values()) lane.stop();
     for (const timer of this.#recovering.values()) timer.cancel();
     this.#recovering.clear();
   }
 
   #lineUp(queue: PartitionQueue): void {
-    if (!this.#identities.admit(queue)) return;
+    if (this.#desk?.admit(queue) === false) return;
     const leader = this.context.cluster.metadata.leader(queue.topic, queue.partition);
     if (leader === undefined) this.#recover(queue, true);
     else this.#lane(leader).join(queue);
@@ -88,7 +88,7 @@ export class Sender {
   async #carry(lane: LeaderLane, queues: readonly PartitionQueue[]): Promise<void> {
     const { requestTimeoutMs } = this.context.options;
     const brokerTimeoutMs = Math.ceil(requestTimeoutMs * BROKER_SHARE_OF_TIMEOUT);
-    const attempt = new ProduceAttempt(queues, brokerTimeoutMs, this.context.codec);
+    const attempt = new ProduceAttempt(queues, brokerTimeoutMs, this.context);
     try {
       const answer = await this.context.cluster.request(
         lane.node,

@@ -1,8 +1,8 @@
-import type { DriverLogger } from '../../port/driver.js';
-import { BrokerError, RecordTooLargeError } from '../../port/errors.js';
+import { BrokerError, ProducerFencedError, RecordTooLargeError } from '../../port/errors.js';
 import type { PartitionQueue } from './partition-queue.js';
 import type { PendingBatch } from './pending-batch.js';
 import type { ProduceVerdict } from './produce-verdict.js';
+import type { SenderContext } from './sender-options.js';
 
 /** How a queue goes on: with its next batch, or with the same one after a while. */
 export type Sequel =
@@ -12,7 +12,7 @@ const NEXT: Sequel = { kind: 'next' };
 
 /** Carries out what an answer, or its absence, means for the batch at the head of a queue. */
 export class Settlement {
-  constructor(private readonly logger: DriverLogger) {}
+  constructor(private readonly context: Pick<SenderContext, 'logger' | 'options'>) {}
 
   settle(queue: PartitionQueue, head: PendingBatch, verdict: ProduceVerdict): Sequel {
     head.stage = 'queued';
@@ -31,7 +31,9 @@ export class Settlement {
         this.#tooLarge(queue, head, verdict.error);
         return NEXT;
       case 'out-of-sequence':
-        return this.#outOfSequence(queue, head, verdict.error, verdict.needsNewId);
+        return queue.sequence?.isTransactional === true
+          ? this.#outOfTransaction(queue, head, verdict.error, verdict.needsNewId)
+          : this.#outOfSequence(queue, head, verdict.error, verdict.needsNewId);
       case 'refused':
         head.mayBeWritten ||= verdict.mayBeWritten;
         this.#refused(queue, head, verdict.error, verdict.faulty);
@@ -50,7 +52,7 @@ export class Settlement {
   #checkRising(queue: PartitionQueue, baseOffset: number, count: number): void {
     const { topic, partition, lastOffset } = queue;
     if (baseOffset <= lastOffset)
-      this.logger.error(
+      this.context.logger.error(
         'The broker acknowledged records at offsets that it had given before: the topic was created anew, its log was cut back, or the records were not written. Check the partition.',
         { topic, partition, baseOffset, lastOffset },
       );
@@ -86,6 +88,20 @@ export class Settlement {
     queue.giveUpHead();
   }
 
+  /** There is no counting anew in a transaction: it has failed. */
+  #outOfTransaction(
+    queue: PartitionQueue,
+    head: PendingBatch,
+    cause: Error,
+    isFenced: boolean,
+  ): Sequel {
+    const { transactionalId = '' } = this.context.options;
+    const brokerCode = cause instanceof BrokerError ? cause.brokerCode : undefined;
+    const fenced = new ProducerFencedError(transactionalId, undefined, { cause, brokerCode });
+    this.#failHead(queue, head, isFenced ? fenced : cause);
+    return NEXT;
+  }
+
   /**
    * The partition counts anew. A batch that was surely not written goes again under its new
    * number; one that may have been would be written twice.
@@ -97,7 +113,7 @@ export class Settlement {
     needsNewId: boolean,
   ): Sequel {
     const { topic, partition, sequence, isHeadFixed } = queue;
-    this.logger.warn(
+    this.context.logger.warn(
       'The broker lost track of what this producer has written to a partition: it counts anew there. Records acknowledged before may be gone if a leader was elected that did not have them.',
       { topic, partition, error: error.message },
     );

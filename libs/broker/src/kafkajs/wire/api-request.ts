@@ -12,6 +12,8 @@ export interface ApiRequest<T> {
   readonly flexibleFrom?: number;
   encode(version: number): Buffer | Promise<Buffer>;
   decode(body: Buffer, version: number): T | Promise<T>;
+  /** For how long the broker wants to be left alone after this answer, where a quota may say so. */
+  throttleTimeMs?(body: Buffer): number;
 }
 
 interface OwnRequest<T> {
@@ -21,16 +23,18 @@ interface OwnRequest<T> {
   readonly flexibleFrom?: number;
   write(writer: Writer, version: number): void;
   read(reader: Reader, version: number): T;
+  throttleTimeMs?(body: Buffer): number;
 }
 
 /** A request in an encoding of our own: where kafkajs's are too old, or forget what the broker said. */
 export function ownRequest<T>(request: OwnRequest<T>): ApiRequest<T> {
-  const { apiKey, apiName, versions, flexibleFrom } = request;
+  const { apiKey, apiName, versions, flexibleFrom, throttleTimeMs } = request;
   return {
     apiKey,
     apiName,
     versions,
     ...(flexibleFrom === undefined ? {} : { flexibleFrom }),
+    ...(throttleTimeMs === undefined ? {} : { throttleTimeMs }),
     encode(version) {
       const writer = new Writer();
       request.write(writer, version);

@@ -19,6 +19,10 @@ export type Place =
   | 'fetch'
   | 'listOffsets'
   | 'produce'
+  /** InitProducerId, and what the coordinator of a transactional id is asked. */
+  | 'transaction'
+  /** Of a group, as part of a transaction. */
+  | 'transactionOffsets'
   | 'admin';
 
 export type Reaction =
@@ -60,6 +64,8 @@ export type Reaction =
   | 'new-producer-id'
   /** Nobody can mend it by trying again at once: say so by status and knock slowly. */
   | 'slow-retry'
+  /** Another producer has our transactional id: this one must not go on. */
+  | 'producer-fenced'
   /** The caller's request was wrong or forbidden. */
   | 'refuse';
 
@@ -86,6 +92,8 @@ const COORDINATOR_MOVED: Partial<Record<Place, Reaction>> = {
   heartbeat: 'find-coordinator',
   commit: 'find-coordinator',
   offsetFetch: 'find-coordinator',
+  transaction: 'find-coordinator',
+  transactionOffsets: 'find-coordinator',
 };
 
 const LEADER_MOVED: Partial<Record<Place, Reaction>> = {
@@ -122,7 +130,13 @@ const rows: readonly Row[] = [
     'UNKNOWN_TOPIC_OR_PARTITION',
     true,
     'the broker does not host this topic or partition',
-    { ...LEADERSHIP_LOST, commit: 'retry', offsetFetch: 'retry', admin: 'refuse' },
+    {
+      ...LEADERSHIP_LOST,
+      commit: 'retry',
+      offsetFetch: 'retry',
+      admin: 'refuse',
+      transactionOffsets: 'refuse',
+    },
   ],
   [4, 'INVALID_FETCH_SIZE', false, 'the fetch size is invalid'],
   [5, 'LEADER_NOT_AVAILABLE', true, 'the partition has no leader at the moment', LEADER_MOVED],
@@ -182,7 +196,7 @@ const rows: readonly Row[] = [
     'ILLEGAL_GENERATION',
     false,
     'the group has moved on to another generation',
-    { sync: 'rejoin', heartbeat: 'lost', commit: 'fenced' },
+    { sync: 'rejoin', heartbeat: 'lost', commit: 'fenced', transactionOffsets: 'fenced' },
   ],
   [
     23,
@@ -203,6 +217,7 @@ const rows: readonly Row[] = [
       heartbeat: 'lost-rejoin-as-new',
       commit: 'fenced',
       offsetFetch: 'fenced',
+      transactionOffsets: 'fenced',
     },
   ],
   [
@@ -223,6 +238,7 @@ const rows: readonly Row[] = [
       heartbeat: 'revoke',
       commit: 'after-sync',
       offsetFetch: 'retry',
+      transactionOffsets: 'fenced',
     },
   ],
   [28, 'INVALID_COMMIT_OFFSET_SIZE', false, 'the commit is too large', { commit: 'refuse' }],
@@ -278,7 +294,11 @@ const rows: readonly Row[] = [
     'INVALID_PRODUCER_EPOCH',
     true,
     'a newer producer with the same id is at work',
-    { produce: 'new-producer-id' },
+    {
+      produce: 'new-producer-id',
+      transaction: 'producer-fenced',
+      transactionOffsets: 'producer-fenced',
+    },
   ],
   [48, 'INVALID_TXN_STATE', false, 'the transaction is in another state'],
   [49, 'INVALID_PRODUCER_ID_MAPPING', false, 'the transactional id belongs to another producer id'],
@@ -366,7 +386,13 @@ const rows: readonly Row[] = [
     'FENCED_INSTANCE_ID',
     false,
     'another process has joined with the same static member id',
-    { join: 'refuse', sync: 'refuse', heartbeat: 'refuse', commit: 'refuse' },
+    {
+      join: 'refuse',
+      sync: 'refuse',
+      heartbeat: 'refuse',
+      commit: 'fenced',
+      transactionOffsets: 'fenced',
+    },
   ],
   [83, 'ELIGIBLE_LEADERS_NOT_AVAILABLE', true, 'no eligible leader is available'],
   [84, 'ELECTION_NOT_NEEDED', false, 'no election is needed'],
@@ -390,7 +416,11 @@ const rows: readonly Row[] = [
     'PRODUCER_FENCED',
     false,
     'a newer producer with the same transactional id is at work',
-    { produce: 'new-producer-id' },
+    {
+      produce: 'new-producer-id',
+      transaction: 'producer-fenced',
+      transactionOffsets: 'producer-fenced',
+    },
   ],
   [
     97,
@@ -409,10 +439,22 @@ const rows: readonly Row[] = [
   ],
   [103, 'FETCH_SESSION_TOPIC_ID_ERROR', true, 'the fetch session mixes topic ids and names'],
   [106, 'OFFSET_MOVED_TO_TIERED_STORAGE', true, 'the offset lies in tiered storage'],
-  [110, 'FENCED_MEMBER_EPOCH', false, 'the member epoch is not the current one'],
+  [
+    110,
+    'FENCED_MEMBER_EPOCH',
+    false,
+    'the member epoch is not the current one',
+    { transactionOffsets: 'fenced' },
+  ],
   [111, 'UNRELEASED_INSTANCE_ID', true, 'the static member id is still in use'],
   [112, 'UNSUPPORTED_ASSIGNOR', false, 'the broker does not offer this assignor'],
-  [113, 'STALE_MEMBER_EPOCH', true, 'the member epoch is an old one'],
+  [
+    113,
+    'STALE_MEMBER_EPOCH',
+    true,
+    'the member epoch is an old one',
+    { transactionOffsets: 'fenced' },
+  ],
   [120, 'TRANSACTION_ABORTABLE', false, 'the transaction has to be aborted'],
 ];
 
@@ -443,10 +485,18 @@ export function reactionTo(place: Place, code: number): Reaction {
   return known.reactions[place] ?? (known.retriable ? 'retry' : 'refuse');
 }
 
+/** What to grant, where whoever asked has nothing more exact to say. */
+const RIGHTS: Readonly<Record<string, string>> = {
+  TOPIC_AUTHORIZATION_FAILED: 'Grant them Read on the topic to consume it, Write to produce.',
+  GROUP_AUTHORIZATION_FAILED: 'Grant them Read on the group.',
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'Grant them Write on the transactional id.',
+};
+
 /** The typed error for a code, worded around what was being done. */
-export function errorOfCode(code: number, doing: string, advice = ''): BrokerError {
+export function errorOfCode(code: number, doing: string, advice?: string): BrokerError {
   const { name, meaning, retriable } = describeCode(code);
-  const message = `${doing}: ${meaning} (${name}).${advice ? ` ${advice}` : ''}`;
+  const whatToDo = advice ?? RIGHTS[name] ?? '';
+  const message = `${doing}: ${meaning} (${name}).${whatToDo ? ` ${whatToDo}` : ''}`;
   const options = { brokerCode: code };
   switch (name) {
     case 'TOPIC_AUTHORIZATION_FAILED':

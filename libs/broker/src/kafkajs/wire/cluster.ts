@@ -1,6 +1,7 @@
 import { ClosedError, ConnectionError, type BrokerError } from '../../port/errors.js';
 import { abortable, type Runtime } from '../../runtime/index.js';
 import type { ApiRequest } from './api-request.js';
+import type { SaslSettings } from './authentication.js';
 import { Connection } from './connection.js';
 import { Gate } from './gate.js';
 import { Metadata } from './metadata.js';
@@ -12,7 +13,7 @@ export interface ClusterOptions {
   readonly connectionTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly ssl?: unknown;
-  readonly sasl?: unknown;
+  readonly sasl?: SaslSettings;
   readonly runtime: Runtime;
 }
 

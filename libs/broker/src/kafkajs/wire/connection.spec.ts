@@ -2,14 +2,19 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { ClosedError, ConnectionError, RequestTimeoutError } from '../../port/errors.js';
 import { Deferred, realRuntime, VirtualRuntime } from '../../runtime/index.js';
+import { ownRequest } from './api-request.js';
 import { Cluster } from './cluster.js';
-import { Connection } from './connection.js';
+import { Connection, type ConnectionOptions } from './connection.js';
 import { metadataRequest } from './metadata-request.js';
 
 /** Longer than any test: whoever waits for it has been forgotten. */
 const FOR_EVER_MS = 600_000;
 const API_VERSIONS = 18;
 const NOBODY_ANSWERS = { mechanism: 'plain', username: 'u', password: 'p' };
+
+interface CustomExchange {
+  saslAuthenticate(message: unknown): Promise<unknown>;
+}
 
 /** A broker that tells its versions, and says nothing else. */
 class SilentBroker {
@@ -18,7 +23,7 @@ class SilentBroker {
     this.sockets.push(socket);
     socket.on('error', () => socket.destroy());
     socket.on('data', (request: Buffer) => {
-      if (request.readInt16BE(4) !== API_VERSIONS) return this.heard?.();
+      if (request.readInt16BE(4) !== API_VERSIONS) return this.heard?.(request);
       const ranges = [API_VERSIONS, 3, 17, 36].flatMap((key) => [key, 0, 12]);
       const answer = Buffer.alloc(4 + 4 + 2 + 4 + ranges.length * 2 + 4);
       answer.writeInt32BE(answer.length - 4, 0);
@@ -29,7 +34,7 @@ class SilentBroker {
     });
   });
   /** Told of a request that gets no answer. */
-  heard: (() => void) | undefined;
+  heard: ((request: Buffer) => void) | undefined;
 
   async listen(): Promise<this> {
     this.#server.listen(0, '127.0.0.1');
@@ -43,7 +48,7 @@ class SilentBroker {
 
   /** Until somebody has asked what is not answered. */
   asked(): Promise<void> {
-    return new Promise((resolve) => (this.heard = resolve));
+    return new Promise((resolve) => (this.heard = () => resolve()));
   }
 
   close(): void {
@@ -51,6 +56,13 @@ class SilentBroker {
     this.#server.close();
   }
 }
+
+const to = ({ port }: SilentBroker) => ({
+  host: '127.0.0.1',
+  port,
+  clientId: 'spec',
+  connectionTimeoutMs: FOR_EVER_MS,
+});
 
 describe('a connection that is closed while it is opened', () => {
   let broker: SilentBroker;
@@ -60,15 +72,9 @@ describe('a connection that is closed while it is opened', () => {
     jest.restoreAllMocks();
   });
 
-  const connectionTo = (options: { sasl?: unknown; runtime?: VirtualRuntime } = {}): Connection =>
-    new Connection({
-      host: '127.0.0.1',
-      port: broker.port,
-      clientId: 'spec',
-      connectionTimeoutMs: FOR_EVER_MS,
-      runtime: realRuntime,
-      ...options,
-    });
+  const connectionTo = (
+    options: { sasl?: ConnectionOptions['sasl']; runtime?: VirtualRuntime } = {},
+  ): Connection => new Connection({ ...to(broker), runtime: realRuntime, ...options });
 
   it('while it connects, ends at once and leaves no timer behind', async () => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
@@ -125,6 +131,109 @@ describe('a connection that is closed while it is opened', () => {
     await asked;
     await runtime.advance(10_000);
     await expect(opening).rejects.toThrow(RequestTimeoutError);
+  });
+});
+
+describe('a mechanism that kafkajs has never heard of', () => {
+  it('is spoken by the provider that the user brings', async () => {
+    const broker = await new SilentBroker().listen();
+    const answers = [handshakeAccepted('X-TOKEN'), authenticated('welcome')];
+    broker.heard = () => broker.sockets[0]?.write(answers.shift() ?? '');
+    const spoken: unknown[] = [];
+    const authenticationProvider = ({ saslAuthenticate }: CustomExchange) => ({
+      authenticate: async () => {
+        const request = { encode: async () => Buffer.from('let me in') };
+        const response = { decode: async (bytes: Buffer) => bytes.subarray(4), parse: String };
+        spoken.push(await saslAuthenticate({ request, response }));
+      },
+    });
+    const connection = new Connection({
+      ...to(broker),
+      runtime: realRuntime,
+      sasl: { mechanism: 'x-token', authenticationProvider },
+    });
+    await connection.open();
+    expect(spoken).toEqual(['welcome']);
+    connection.close();
+    broker.close();
+  });
+});
+
+describe('a broker over whose quota we are', () => {
+  const FIVE_SECONDS = 5_000;
+  const question = ownRequest({
+    apiKey: 3,
+    apiName: 'Question',
+    versions: [0],
+    write: () => undefined,
+    read: (reader) => reader.int32(),
+    throttleTimeMs: (body) => body.readInt32BE(0),
+  });
+
+  let broker: SilentBroker;
+  let runtime: VirtualRuntime;
+  let connection: Connection;
+  /** What each answer asks for. */
+  let restMs: number;
+  let asked: number;
+
+  beforeEach(async () => {
+    broker = await new SilentBroker().listen();
+    runtime = new VirtualRuntime();
+    asked = 0;
+    broker.heard = (request) => {
+      asked++;
+      const answer = Buffer.alloc(12);
+      answer.writeInt32BE(8, 0);
+      request.copy(answer, 4, 8, 12);
+      answer.writeInt32BE(restMs, 8);
+      broker.sockets[0]?.write(answer);
+    };
+    connection = new Connection({ ...to(broker), runtime });
+    await connection.open();
+  });
+  afterEach(() => {
+    connection.close();
+    broker.close();
+  });
+
+  const ask = (): Promise<number> => connection.exchange(question, { timeoutMs: 1_000 });
+
+  /** Time passes, and so do some round trips; the broker is not asked. */
+  async function advanceQuietly(milliseconds: number): Promise<void> {
+    await runtime.advance(milliseconds);
+    const other = new Connection({ ...to(broker), runtime: realRuntime });
+    await other.open();
+    other.close();
+    expect(asked).toBe(1);
+  }
+
+  it('is left alone for as long as it asks, and that takes nothing from the deadline', async () => {
+    restMs = FIVE_SECONDS;
+    await ask();
+    const next = ask();
+    await advanceQuietly(FIVE_SECONDS - 1);
+    await runtime.advance(1);
+    expect(await next).toBe(FIVE_SECONDS);
+    expect(asked).toBe(2);
+  });
+
+  it('is not left alone for ever', async () => {
+    restMs = 2 ** 31 - 1;
+    await ask();
+    const next = ask();
+    await advanceQuietly(59_999);
+    await runtime.advance(1);
+    await next;
+    expect(asked).toBe(2);
+  });
+
+  it('does not hold up the end of the connection', async () => {
+    restMs = FIVE_SECONDS;
+    await ask();
+    const next = ask();
+    connection.close();
+    await expect(next).rejects.toThrow(ClosedError);
   });
 });
 
@@ -191,5 +300,16 @@ function handshakeAccepted(mechanism: string): Buffer {
   answer.writeInt32BE(1, 10);
   answer.writeInt16BE(mechanism.length, 14);
   answer.write(mechanism, 16);
+  return answer;
+}
+
+/** SaslAuthenticate, version 1: the third request; a session without an end. */
+function authenticated(text: string): Buffer {
+  const answer = Buffer.alloc(4 + 4 + 2 + 2 + 4 + text.length + 8);
+  answer.writeInt32BE(answer.length - 4, 0);
+  answer.writeInt32BE(2, 4);
+  answer.writeInt16BE(-1, 10);
+  answer.writeInt32BE(text.length, 12);
+  answer.write(text, 16);
   return answer;
 }

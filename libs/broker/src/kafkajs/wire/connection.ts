@@ -1,7 +1,4 @@
-import KafkajsConnection from 'kafkajs/src/network/connection.js';
-import createSocketFactory from 'kafkajs/src/network/socketFactory.js';
 import {
-  AuthenticationError,
   BrokerError,
   ClosedError,
   ConnectionError,
@@ -9,54 +6,29 @@ import {
   RequestTimeoutError,
   UnsupportedError,
 } from '../../port/errors.js';
-import { Deferred, within, type Runtime, type Timer } from '../../runtime/index.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { abortable, sleep, within, type Runtime, type Timer } from '../../runtime/index.js';
+import type { ApiRequest } from './api-request.js';
+import { apiVersionsRequest, type BrokerVersions } from './api-versions-request.js';
+import { Authentication } from './authentication.js';
+import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
+import { innerConnection, type InnerConnectionOptions } from './inner-connection.js';
+import { isFlexible, requestHeader } from './request-header.js';
+import type { KafkajsConnection } from './kafkajs-connection.js';
 
-export interface ConnectionOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly clientId: string;
-  readonly connectionTimeoutMs: number;
-  readonly ssl?: unknown;
-  readonly sasl?: unknown;
+export interface ConnectionOptions extends InnerConnectionOptions {
   readonly runtime: Runtime;
 }
 
-export type VersionRange = { readonly minVersion: number; readonly maxVersion: number };
-export type BrokerVersions = Readonly<Record<number, VersionRange>>;
-
 export interface ExchangeOptions {
-  /** From the call to the answer; then the connection is given up, for whatever comes next would wait behind. */
+  /** From the call to the answer, without the rest that the broker may have asked for before; then the connection is given up, for whatever comes next would wait behind. */
   readonly timeoutMs: number;
 }
 
-/** Larger than any answer we ask for; a hostile length beyond it must not make us buffer for ever. */
-const LARGEST_ANSWER = 512 * 1024 * 1024;
+/** Brokers ask for some 10 s at most; one that asks for hours is not obeyed. */
+const LONGEST_REST_MS = 60_000;
 
 /** Of the whole exchange, asking the user's token provider included; kafkajs would wait for ever. */
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
-
-const silentLogger = {
-  namespace: () => silentLogger,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
-const apiVersionsRequest: ApiRequest<{ code: number; versions: BrokerVersions }> = ownRequest({
-  apiKey: 18,
-  apiName: 'ApiVersions',
-  versions: [2],
-  write: () => undefined,
-  read: (reader) => {
-    const code = reader.int16();
-    const ranges = reader.array(
-      () => [reader.int16(), { minVersion: reader.int16(), maxVersion: reader.int16() }] as const,
-    );
-    return { code, versions: Object.fromEntries(ranges) };
-  },
-});
 
 /**
  * kafkajs's connection (socket, TLS, SASL, framing, throttling), used once and never again:
@@ -66,31 +38,26 @@ const apiVersionsRequest: ApiRequest<{ code: number; versions: BrokerVersions }>
 export class Connection {
   readonly #inner: KafkajsConnection;
   readonly #options: ConnectionOptions;
+  readonly #authentication: Authentication | undefined;
   readonly #onClosed = new Set<(error: BrokerError) => void>();
-  /** Rejects when the connection is closed: kafkajs answers neither a connect nor an authentication then. */
-  readonly #ended = new Deferred<never>();
+  /** Aborts when the connection is closed: kafkajs answers neither a connect nor an authentication then. */
+  readonly #ended = new AbortController();
   #opening: Promise<void> | undefined;
   #versions: BrokerVersions = {};
+  /** Whether it has answered anything that only a listener of the expected kind answers. */
+  #isProven = false;
   #failure: BrokerError | undefined;
+  #restUntil = 0;
   #order: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#inner = new KafkajsConnection({
-      host: options.host,
-      port: options.port,
-      clientId: options.clientId,
-      connectionTimeout: options.connectionTimeoutMs,
-      // We hold the deadlines: kafkajs sweeps every 100 ms and leaves the socket open.
-      enforceRequestTimeout: false,
-      requestTimeout: 2 ** 31 - 1,
-      ssl: options.ssl,
-      sasl: options.sasl,
-      logger: silentLogger,
-      socketFactory: createSocketFactory(),
+    this.#inner = innerConnection(options, (cause) => {
+      const message = `${this.address} does not speak Kafka's protocol.${this.#adviceOnHangUp()}`;
+      this.close(new MalformedResponseError(message, { cause }));
     });
-    this.#tameRequestQueue();
-    this.#guardFraming();
+    if (options.sasl)
+      this.#authentication = new Authentication(this.#inner, this.address, options.runtime);
   }
 
   get address(): string {
@@ -131,7 +98,7 @@ export class Connection {
       return await new Promise<T>((resolve, reject) => {
         timer = this.#options.runtime.setTimer(() => {
           reject(this.close(this.#timedOut(request.apiName, timeoutMs)));
-        }, timeoutMs);
+        }, timeoutMs + this.#restMs);
         this.#send(request, version)
           .then((body) => this.#decode(request, body, version))
           .then(resolve, reject);
@@ -152,7 +119,7 @@ export class Connection {
     this.#inner.connectionStatus = 'disconnected';
     // The error makes kafkajs cancel its time-out of the connect, which would hold up the end of the process.
     this.#inner.socket?.destroy(this.#failure);
-    this.#ended.reject(this.#failure);
+    this.#ended.abort(this.#failure);
     for (const listener of this.#onClosed) listener(this.#failure);
     this.#onClosed.clear();
     return this.#failure;
@@ -165,11 +132,13 @@ export class Connection {
     // kafkajs listens to 'end' and 'error' only: a socket that is destroyed under it says neither.
     this.#inner.socket?.on('close', () => {
       this.close(
-        new ConnectionError(`The connection to ${this.address} was closed by the other side.`),
+        new ConnectionError(
+          `The connection to ${this.address} was closed by the other side.${this.#adviceOnHangUp()}`,
+        ),
       );
     });
     this.#inner.socket?.setNoDelay(true);
-    await Promise.race([connecting, this.#ended.promise]);
+    await abortable(connecting, this.#ended.signal);
     if (this.#failure) throw this.#failure;
     const { versions } = await this.exchange(apiVersionsRequest, {
       timeoutMs: this.#options.connectionTimeoutMs,
@@ -183,23 +152,23 @@ export class Connection {
   }
 
   async #authenticate(): Promise<void> {
-    if (!this.#options.sasl || this.#inner.isAuthenticated()) return;
+    if (!this.#authentication?.isDue) return;
     try {
-      await Promise.race([this.#inner.authenticate(), this.#ended.promise]);
+      await abortable(this.#authentication.perform(), this.#ended.signal);
     } catch (error) {
-      if (this.#failure) throw this.#failure;
-      throw new AuthenticationError(
-        `${this.address} did not accept the credentials: ${(error as Error).message}. Check the sasl mechanism, user name and password.`,
-        { cause: error },
-      );
+      // Nothing else may be sent on it any more.
+      throw this.close(error as BrokerError);
     }
   }
 
-  /** Encoding may be asynchronous and re-authentication is: a chain keeps the order of the calls. */
+  /** Encoding may be asynchronous and authenticating again is: a chain keeps the order of the calls. */
   async #send<T>(request: ApiRequest<T>, version: number): Promise<Buffer> {
     const turn = this.#order.then(async () => {
-      const body = await request.encode(version);
+      // A broker over whose quota we are answers nothing meanwhile (KIP-219): what waited there would seem lost.
+      if (this.#restMs > 0) await sleep(this.#options.runtime, this.#restMs, this.#ended.signal);
       if (request !== (apiVersionsRequest as unknown)) await this.#authenticate();
+      // At last, because some decide only now what they say: waiting, they may have lost whom they speak for.
+      const body = await request.encode(version);
       if (this.#failure) throw this.#failure;
       return { answer: this.#push(request, version, body) };
     });
@@ -210,7 +179,12 @@ export class Connection {
   #push<T>(request: ApiRequest<T>, apiVersion: number, body: Buffer): Promise<Buffer> {
     const { apiKey, apiName } = request;
     const correlationId = this.#inner.nextCorrelationId();
-    const header = this.#header(request, apiVersion, correlationId, body.length);
+    const header = requestHeader(request, {
+      version: apiVersion,
+      correlationId,
+      clientId: this.#inner.clientId,
+      bodyLength: body.length,
+    });
     return new Promise<Buffer>((resolve, reject) => {
       this.#inner.requestQueue.push({
         entry: {
@@ -234,29 +208,13 @@ export class Connection {
     });
   }
 
-  #header<T>(
-    request: ApiRequest<T>,
-    version: number,
-    correlationId: number,
-    bodyLength: number,
-  ): Buffer {
-    const flexible = isFlexible(request, version);
-    const clientIdLength = Buffer.byteLength(this.#inner.clientId);
-    const length = 14 + clientIdLength + (flexible ? 1 : 0);
-    const header = Buffer.alloc(length);
-    header.writeInt32BE(length - 4 + bodyLength, 0);
-    header.writeInt16BE(request.apiKey, 4);
-    header.writeInt16BE(version, 6);
-    header.writeInt32BE(correlationId, 8);
-    header.writeInt16BE(clientIdLength, 12);
-    header.write(this.#inner.clientId, 14);
-    return header;
-  }
-
   async #decode<T>(request: ApiRequest<T>, payload: Buffer, version: number): Promise<T> {
     const body = isFlexible(request, version) ? payload.subarray(1) : payload;
     try {
-      return await request.decode(body, version);
+      const answer = await request.decode(body, version);
+      this.#rest(request.throttleTimeMs?.(body) ?? 0);
+      this.#isProven ||= request !== (apiVersionsRequest as unknown);
+      return answer;
     } catch (error) {
       throw this.close(
         error instanceof MalformedResponseError
@@ -291,44 +249,24 @@ export class Connection {
   #translate(error: unknown): BrokerError {
     if (this.#failure) return this.#failure;
     if (error instanceof BrokerError) return error;
-    return new ConnectionError(
-      `Could not connect to ${this.address}: ${error instanceof Error ? error.message : String(error)}.`,
-      { cause: error },
-    );
+    const reason = error instanceof Error ? error : new Error(String(error));
+    const message = this.#isProven
+      ? `The connection to ${this.address} broke: ${reason.message}.`
+      : `Could not connect to ${this.address}: ${reason.message.trim()}.${adviceOnFailure(reason, this.#options)}`;
+    return new ConnectionError(message, { cause: error });
   }
 
-  /**
-   * kafkajs re-arms a timer of about 1 ms for ever after the first answer: on 80 idle connections
-   * that was most of the process's work. It is only needed while something is queued.
-   */
-  #tameRequestQueue(): void {
-    const queue = this.#inner.requestQueue;
-    const schedule = queue.scheduleCheckPendingRequests.bind(queue);
-    queue.scheduleCheckPendingRequests = () => {
-      if (queue.pending.length > 0) schedule();
-    };
+  get #restMs(): number {
+    return Math.max(0, this.#restUntil - this.#options.runtime.monotonic());
   }
 
-  /** An exception in the socket's data handler would end the process. */
-  #guardFraming(): void {
-    const processData = this.#inner.processData.bind(this.#inner);
-    const state = this.#inner as unknown as { bytesNeeded: number };
-    this.#inner.processData = (chunk) => {
-      try {
-        processData(chunk);
-        if (state.bytesNeeded < 4 || state.bytesNeeded > LARGEST_ANSWER)
-          throw new RangeError(`an answer of ${state.bytesNeeded} bytes was announced`);
-      } catch (error) {
-        this.close(
-          new MalformedResponseError(`${this.address} does not speak Kafka's protocol.`, {
-            cause: error,
-          }),
-        );
-      }
-    };
+  #rest(askedMs: number): void {
+    if (askedMs <= 0) return;
+    const until = this.#options.runtime.monotonic() + Math.min(askedMs, LONGEST_REST_MS);
+    this.#restUntil = Math.max(this.#restUntil, until);
   }
-}
 
-function isFlexible<T>(request: ApiRequest<T>, version: number): boolean {
-  return request.flexibleFrom !== undefined && version >= request.flexibleFrom;
+  #adviceOnHangUp(): string {
+    return this.#isProven ? '' : adviceOnHangUp(this.#options);
+  }
 }

@@ -5,19 +5,6 @@ export interface Coordinator {
   readonly coordinator: { readonly nodeId: number; readonly host: string; readonly port: number };
 }
 
-export interface JoinAnswer {
-  readonly errorCode: number;
-  readonly generationId: number;
-  readonly groupProtocol: string;
-  readonly leaderId: string;
-  readonly memberId: string;
-  readonly members: readonly {
-    readonly memberId: string;
-    readonly groupInstanceId: string | null;
-    readonly memberMetadata: Buffer;
-  }[];
-}
-
 export interface SyncAnswer {
   readonly errorCode: number;
   readonly memberAssignment: Buffer;
@@ -40,36 +27,16 @@ export const findCoordinatorRequest = (groupId: string): ApiRequest<Coordinator>
     [2],
   );
 
-export interface JoinParameters {
-  readonly groupId: string;
-  readonly sessionTimeoutMs: number;
-  readonly rebalanceTimeoutMs: number;
-  readonly memberId: string;
-  readonly protocols: readonly { readonly name: string; readonly metadata: Buffer }[];
-}
-
-export const joinRequest = (join: JoinParameters): ApiRequest<JoinAnswer> =>
-  kafkajsRequest(
-    'JoinGroup',
-    {
-      groupId: join.groupId,
-      sessionTimeout: join.sessionTimeoutMs,
-      rebalanceTimeout: join.rebalanceTimeoutMs,
-      memberId: join.memberId,
-      protocolType: 'consumer',
-      groupProtocols: join.protocols,
-    },
-    [5],
-  );
-
 export interface MemberIdentity {
   readonly groupId: string;
   readonly generation: number;
   readonly memberId: string;
+  /** Of a static member. It must stand in every request: without it the broker cannot tell who was fenced. */
+  readonly groupInstanceId?: string | null;
 }
 
 export const syncRequest = (
-  { groupId, generation, memberId }: MemberIdentity,
+  { groupId, generation, memberId, groupInstanceId = null }: MemberIdentity,
   plan: readonly { readonly memberId: string; readonly assignment: Buffer }[],
 ): ApiRequest<SyncAnswer> =>
   kafkajsRequest(
@@ -78,6 +45,7 @@ export const syncRequest = (
       groupId,
       generationId: generation,
       memberId,
+      groupInstanceId,
       groupAssignment: plan.map((entry) => ({
         memberId: entry.memberId,
         memberAssignment: entry.assignment,
@@ -90,10 +58,11 @@ export const heartbeatRequest = ({
   groupId,
   generation,
   memberId,
+  groupInstanceId = null,
 }: MemberIdentity): ApiRequest<CodeAnswer> =>
   kafkajsRequest(
     'Heartbeat',
-    { groupId, groupGenerationId: generation, memberId, groupInstanceId: null },
+    { groupId, groupGenerationId: generation, memberId, groupInstanceId },
     [3],
   );
 

@@ -1,6 +1,7 @@
 /** What the rest of the driver knows of the network. Nothing outside this folder imports kafkajs. */
 export * from './admin-requests.js';
 export { type ApiRequest, kafkajsRequest, ownRequest } from './api-request.js';
+export type { BearerToken } from './oauth-bearer.js';
 export {
   brokerCodes,
   describeCode,
@@ -15,9 +16,11 @@ export { Cluster, CONTROL_LANE, type ClusterOptions, type Target } from './clust
 export * from './fetch-request.js';
 export * from './group-admin-requests.js';
 export * from './group-requests.js';
+export * from './join-request.js';
 export { Metadata } from './metadata.js';
 export { metadataRequest, type PartitionMetadata, type TopicMetadata } from './metadata-request.js';
 export { requireKafkajsVersion } from './kafkajs-version.js';
 export * from './offset-requests.js';
 export * from './produce-request.js';
 export * from './producer-id-request.js';
+export * from './transaction-requests.js';

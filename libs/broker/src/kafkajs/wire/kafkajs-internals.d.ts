@@ -1,45 +1,9 @@
 /** The parts of kafkajs 2.2.4 that the wire room uses. The package has no `exports` map and no types for them. */
 
 declare module 'kafkajs/src/network/connection.js' {
-  import type { Socket } from 'node:net';
-
-  interface RequestQueue {
-    inflight: Map<number, unknown>;
-    pending: unknown[];
-    throttledUntil: number;
-    push(request: {
-      entry: {
-        apiKey: number;
-        apiName: string;
-        apiVersion: number;
-        correlationId: number;
-        resolve(answer: { payload: Buffer }): void;
-        reject(error: Error): void;
-      };
-      expectResponse: boolean;
-      sendRequest(): void;
-    }): void;
-    rejectAll(error: Error): void;
-    maybeThrottle(milliseconds: number): void;
-    scheduleCheckPendingRequests(): void;
-    destroy(): void;
-  }
-
-  export default class Connection {
-    constructor(options: Record<string, unknown>);
-    socket?: Socket;
-    clientId: string;
-    connectionStatus: string;
-    requestQueue: RequestQueue;
-    connect(): Promise<unknown>;
-    authenticate(): Promise<void>;
-    isAuthenticated(): boolean;
-    setVersions(versions: Record<number, { minVersion: number; maxVersion: number }>): void;
-    setSupportAuthenticationProtocol(isSupported: boolean): void;
-    nextCorrelationId(): number;
-    processData(chunk: Buffer): void;
-    sasl: unknown;
-  }
+  /** What it makes is described in kafkajs-connection.ts, where our own declarations can refer to it. */
+  const Connection: new (options: Record<string, unknown>) => unknown;
+  export default Connection;
 }
 
 declare module 'kafkajs/src/network/socketFactory.js' {

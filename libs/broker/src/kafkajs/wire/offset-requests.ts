@@ -8,9 +8,9 @@ export interface PartitionCode extends TopicPartition {
   readonly code: number;
 }
 
-/** Version 7 has the leader epoch, and the static id that a later issue fills. */
+/** Version 7 has the leader epoch and the static id. */
 export function offsetCommitRequest(
-  { groupId, generation, memberId }: MemberIdentity,
+  { groupId, generation, memberId, groupInstanceId = null }: MemberIdentity,
   offsets: readonly OffsetCommit[],
 ): ApiRequest<readonly PartitionCode[]> {
   return ownRequest({
@@ -18,7 +18,7 @@ export function offsetCommitRequest(
     apiName: 'OffsetCommit',
     versions: [7],
     write(writer) {
-      writer.string(groupId).int32(generation).string(memberId).nullableString(null);
+      writer.string(groupId).int32(generation).string(memberId).nullableString(groupInstanceId);
       writer.array(byTopic(offsets), ([topic, partitions]) => {
         writer.string(topic).array(partitions, (commit) => {
           writer

@@ -22,6 +22,7 @@ export interface ProducedPartition extends TopicPartition {
 export function produceRequest(
   timeoutMs: number,
   partitions: readonly ProducePartition[],
+  transactionalId: string | null = null,
 ): ApiRequest<readonly ProducedPartition[]> {
   return {
     apiKey: 0,
@@ -29,8 +30,10 @@ export function produceRequest(
     versions: [8],
     encode() {
       const bytes = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
-      const writer = new Writer(bytes + 64 + partitions.length * 64);
-      writer.nullableString(null).int16(-1).int32(timeoutMs);
+      const writer = new Writer(
+        bytes + 64 + (transactionalId?.length ?? 0) * 3 + partitions.length * 64,
+      );
+      writer.nullableString(transactionalId).int16(-1).int32(timeoutMs);
       writer.array(byTopic(partitions), ([topic, those]) => {
         writer.string(topic).array(those, ({ partition, batch }) => {
           writer.int32(partition).bytes(batch);
@@ -59,5 +62,6 @@ export function produceRequest(
         })
         .flat();
     },
+    throttleTimeMs: (body) => body.readInt32BE(body.length - 4),
   };
 }

@@ -7,7 +7,13 @@ export interface ProducerIdAnswer {
   readonly producerEpoch: number;
 }
 
-const NO_TRANSACTION = null;
+interface PresentIdentity {
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+}
+
+const NOBODY: PresentIdentity = { producerId: -1n, producerEpoch: -1 };
+
 /** Of a transaction, which there is none of. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -17,14 +23,36 @@ const TIMEOUT_MS = 2 ** 31 - 1;
  * producer raises its epoch by itself (as Java's does).
  */
 export function producerIdRequest(): ApiRequest<ProducerIdAnswer> {
+  return requestOf([2, 3, 4], null, TIMEOUT_MS, NOBODY);
+}
+
+/**
+ * Makes the producer the only one of its transactional id, in a new epoch; asked of the id's
+ * coordinator. With `current` it is refused once another producer has the id, instead of taking
+ * it back from that one.
+ */
+export function transactionalProducerIdRequest(
+  transactionalId: string,
+  timeoutMs: number,
+  current: PresentIdentity = NOBODY,
+): ApiRequest<ProducerIdAnswer> {
+  return requestOf([3, 4], transactionalId, timeoutMs, current);
+}
+
+function requestOf(
+  versions: readonly number[],
+  transactionalId: string | null,
+  timeoutMs: number,
+  current: PresentIdentity,
+): ApiRequest<ProducerIdAnswer> {
   return ownRequest({
     apiKey: 22,
     apiName: 'InitProducerId',
-    versions: [2, 3, 4],
+    versions,
     flexibleFrom: 2,
     write(writer, version) {
-      writer.compactNullableString(NO_TRANSACTION).int32(TIMEOUT_MS);
-      if (version >= 3) writer.int64(-1).int16(-1);
+      writer.compactNullableString(transactionalId).int32(timeoutMs);
+      if (version >= 3) writer.int64(current.producerId).int16(current.producerEpoch);
       writer.noTags();
     },
     read(reader) {

@@ -22,6 +22,8 @@ export interface MemberIdentity {
   readonly groupId: string;
   readonly memberId: string;
   readonly generation: number;
+  /** Of a static member. */
+  readonly groupInstanceId?: string | null;
 }
 
 export interface RefusedPartition {
@@ -77,11 +79,11 @@ export class Coordinator {
   }
 
   sync(member: MemberIdentity, plan: ReadonlyMap<string, Buffer>): Promise<Buffer> {
-    return this.#joined(member.groupId).group.sync(member.memberId, member.generation, plan);
+    return this.#joined(member.groupId).group.sync(member, plan);
   }
 
-  heartbeat({ groupId, memberId, generation }: MemberIdentity): void {
-    this.#joined(groupId).group.heartbeat(memberId, generation);
+  heartbeat(member: MemberIdentity): void {
+    this.#joined(member.groupId).group.heartbeat(member);
   }
 
   leave(groupId: string, memberId: string): void {
@@ -99,7 +101,7 @@ export class Coordinator {
     refuse: (partition: TopicPartition) => Refusal | undefined,
   ): readonly RefusedPartition[] {
     const { group, offsets: store } = this.#committing(member);
-    group.checkCommit(member.memberId, member.generation);
+    group.checkCommit(member);
     return this.#each(offsets, refuse, (offset) => store.commit(offset));
   }
 
@@ -110,7 +112,7 @@ export class Coordinator {
     offsets: readonly OffsetCommit[],
   ): readonly RefusedPartition[] {
     const { group, offsets: store } = this.#committing(member);
-    group.checkTransactionalCommit(member.memberId, member.generation);
+    group.checkTransactionalCommit(member);
     return this.#each(
       offsets,
       () => undefined,

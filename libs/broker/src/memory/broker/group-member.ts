@@ -8,6 +8,8 @@ export interface JoinProtocol {
 export interface JoinRequest {
   readonly groupId: string;
   readonly memberId: string;
+  /** Of a static member. */
+  readonly groupInstanceId?: string | null;
   readonly clientId: string;
   readonly sessionTimeoutMs: number;
   readonly rebalanceTimeoutMs: number;
@@ -21,7 +23,13 @@ export interface JoinAnswer {
   readonly leaderId: string;
   readonly protocol: string;
   /** Only the leader is told. */
-  readonly members: readonly { readonly memberId: string; readonly metadata: Buffer }[];
+  readonly members: readonly {
+    readonly memberId: string;
+    readonly instanceId: string | null;
+    readonly metadata: Buffer;
+  }[];
+  /** A static leader that came back: the group goes on with the plan that it has. */
+  readonly skipAssignment: boolean;
 }
 
 /** One member as the coordinator knows it. */
@@ -38,6 +46,10 @@ export class GroupMember {
     private readonly runtime: Runtime,
     private readonly onExpired: (member: GroupMember) => void,
   ) {}
+
+  get instanceId(): string | null {
+    return this.request.groupInstanceId ?? null;
+  }
 
   get clientId(): string {
     return this.request.clientId;

@@ -53,8 +53,13 @@ class Bench {
   async sync(ids: readonly string[], plan: ReadonlyMap<string, Buffer> = shares(ids)) {
     const [leader = '', ...followers] = ids;
     const { generation } = this.group;
-    const syncs = followers.map((id) => this.group.sync(id, generation, new Map()));
-    return Promise.all([this.group.sync(leader, generation, plan), ...syncs]);
+    const syncs = followers.map((id) =>
+      this.group.sync({ memberId: id, generation: generation }, new Map()),
+    );
+    return Promise.all([
+      this.group.sync({ memberId: leader, generation: generation }, plan),
+      ...syncs,
+    ]);
   }
 }
 
@@ -136,12 +141,12 @@ describe('A rebalance', () => {
     const [leader = '', follower = ''] = await bench.stable(2);
     void bench.join(leader);
     const { generation } = bench.group;
-    expect(() => bench.group.heartbeat(follower, generation)).toThrow(
+    expect(() => bench.group.heartbeat({ memberId: follower, generation: generation })).toThrow(
       refused('REBALANCE_IN_PROGRESS'),
     );
     await bench.join(follower);
     expect(bench.group.state).toBe('CompletingRebalance');
-    bench.group.heartbeat(follower, generation + 1);
+    bench.group.heartbeat({ memberId: follower, generation: generation + 1 });
   });
 
   it('takes commits while it waits and none while it completes', async () => {
@@ -149,14 +154,14 @@ describe('A rebalance', () => {
     const [leader = '', follower = ''] = await bench.stable(2);
     void bench.join(leader);
     const { generation } = bench.group;
-    bench.group.checkCommit(follower, generation);
+    bench.group.checkCommit({ memberId: follower, generation: generation });
     await bench.join(follower);
-    expect(() => bench.group.checkCommit(follower, generation)).toThrow(
+    expect(() => bench.group.checkCommit({ memberId: follower, generation: generation })).toThrow(
       refused('ILLEGAL_GENERATION'),
     );
-    expect(() => bench.group.checkCommit(follower, generation + 1)).toThrow(
-      refused('REBALANCE_IN_PROGRESS'),
-    );
+    expect(() =>
+      bench.group.checkCommit({ memberId: follower, generation: generation + 1 }),
+    ).toThrow(refused('REBALANCE_IN_PROGRESS'));
   });
 
   it('goes on without who does not rejoin within the rebalance time-out', async () => {
@@ -165,13 +170,15 @@ describe('A rebalance', () => {
     const { generation } = bench.group;
     const join = bench.join(leader);
     for (let waited = 0; waited < REBALANCE_MS; waited += 5_000) {
-      expect(() => bench.group.heartbeat(silent, generation)).toThrow(
+      expect(() => bench.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
         refused('REBALANCE_IN_PROGRESS'),
       );
       await bench.runtime.advance(5_000);
     }
     expect((await join).members.map(({ memberId }) => memberId)).toEqual([leader]);
-    expect(() => bench.group.heartbeat(silent, generation)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    expect(() => bench.group.heartbeat({ memberId: silent, generation: generation })).toThrow(
+      refused('UNKNOWN_MEMBER_ID'),
+    );
   });
 
   it('goes on without who joins and never syncs', async () => {
@@ -179,10 +186,13 @@ describe('A rebalance', () => {
     const [leader = '', silent = ''] = await bench.stable(2);
     const joins = [bench.join(leader), bench.join(silent)];
     await Promise.all(joins);
-    const sync = bench.group.sync(leader, bench.group.generation, shares([leader, silent]));
+    const sync = bench.group.sync(
+      { memberId: leader, generation: bench.group.generation },
+      shares([leader, silent]),
+    );
     expect((await sync).toString()).toBe(`of ${leader}`);
     await bench.runtime.advance(SESSION_MS - 1);
-    bench.group.heartbeat(leader, bench.group.generation);
+    bench.group.heartbeat({ memberId: leader, generation: bench.group.generation });
     await bench.runtime.advance(1);
     expect([...bench.group.members.keys()]).toEqual([leader]);
   });
@@ -191,7 +201,10 @@ describe('A rebalance', () => {
     const bench = new Bench();
     const [leader = '', follower = ''] = await bench.stable(2);
     await Promise.all([bench.join(leader), bench.join(follower)]);
-    const sync = bench.group.sync(follower, bench.group.generation, new Map());
+    const sync = bench.group.sync(
+      { memberId: follower, generation: bench.group.generation },
+      new Map(),
+    );
     bench.group.leave(leader);
     await expect(sync).rejects.toEqual(refused('REBALANCE_IN_PROGRESS'));
   });
@@ -212,12 +225,12 @@ describe('A member', () => {
     const bench = new Bench();
     const [leader = '', follower = ''] = await bench.stable(2);
     await bench.runtime.advance(SESSION_MS - 1);
-    bench.group.heartbeat(leader, bench.group.generation);
+    bench.group.heartbeat({ memberId: leader, generation: bench.group.generation });
     await bench.runtime.advance(1);
     expect([...bench.group.members.keys()]).toEqual([leader]);
-    expect(() => bench.group.heartbeat(follower, bench.group.generation)).toThrow(
-      refused('UNKNOWN_MEMBER_ID'),
-    );
+    expect(() =>
+      bench.group.heartbeat({ memberId: follower, generation: bench.group.generation }),
+    ).toThrow(refused('UNKNOWN_MEMBER_ID'));
   });
 
   it('lives by commits as well', async () => {
@@ -225,22 +238,24 @@ describe('A member', () => {
     const [member = ''] = await bench.stable(1);
     for (let round = 0; round < 4; round++) {
       await bench.runtime.advance(SESSION_MS - 1);
-      bench.group.checkCommit(member, bench.group.generation);
+      bench.group.checkCommit({ memberId: member, generation: bench.group.generation });
     }
     expect(bench.group.state).toBe('Stable');
   });
 
   it('commits only in its generation; nobody may, anonymously, while there are members', async () => {
     const bench = new Bench();
-    bench.group.checkCommit('', -1);
+    bench.group.checkCommit({ memberId: '', generation: -1 });
     const [member = ''] = await bench.stable(1);
     const { generation } = bench.group;
-    expect(() => bench.group.checkCommit(member, generation - 1)).toThrow(
+    expect(() => bench.group.checkCommit({ memberId: member, generation: generation - 1 })).toThrow(
       refused('ILLEGAL_GENERATION'),
     );
-    expect(() => bench.group.checkCommit('', -1)).toThrow(refused('UNKNOWN_MEMBER_ID'));
+    expect(() => bench.group.checkCommit({ memberId: '', generation: -1 })).toThrow(
+      refused('UNKNOWN_MEMBER_ID'),
+    );
     bench.group.leave(member);
-    bench.group.checkCommit('', -1);
+    bench.group.checkCommit({ memberId: '', generation: -1 });
   });
 
   it('leaves the group empty when it was the last one', async () => {

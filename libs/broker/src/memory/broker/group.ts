@@ -1,7 +1,10 @@
 import type { Runtime, Timer } from '../../runtime/index.js';
 import { GroupMember, type JoinAnswer, type JoinRequest } from './group-member.js';
 import { chooseProtocol, isCompatible } from './group-protocol.js';
+import { joinAnswer } from './join-answer.js';
+import { PromisedIds } from './promised-ids.js';
 import { MemberIdRequired, Refusal } from './refusal.js';
+import { fenced, StaticMembers } from './static-members.js';
 
 /*
  *           join                 all joined, or         leader synced
@@ -10,6 +13,12 @@ import { MemberIdRequired, Refusal } from './refusal.js';
  *    └── nobody left ─┘  └── join, leave, expiry ◄────────┴──────────────────┘
  */
 export type GroupState = 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' | 'Stable';
+
+export interface GroupIdentity {
+  readonly memberId: string;
+  readonly generation: number;
+  readonly groupInstanceId?: string | null;
+}
 
 export interface GroupOptions {
   readonly initialRebalanceDelayMs: number;
@@ -23,9 +32,9 @@ export class Group {
   protocol: string | null = null;
   emptySince: number;
   readonly members = new Map<string, GroupMember>();
+  readonly #statics: StaticMembers;
   #leaderId: string | undefined;
-  /** Ids that were given out and not joined with yet: the group waits for them too. */
-  readonly #promised = new Map<string, Timer>();
+  readonly #promised: PromisedIds;
   #rebalance: Timer | undefined;
   #collecting = false;
   #syncs: Timer | undefined;
@@ -36,6 +45,8 @@ export class Group {
     private readonly options: GroupOptions,
   ) {
     this.emptySince = runtime.now();
+    this.#statics = new StaticMembers(id);
+    this.#promised = new PromisedIds(runtime, () => this.#completeWhenAllJoined());
   }
 
   join(request: JoinRequest): Promise<JoinAnswer> {
@@ -44,56 +55,51 @@ export class Group {
         'INCONSISTENT_GROUP_PROTOCOL',
         `group "${this.id}" has no assignor in common with this member`,
       );
-    if (request.memberId === '') throw this.#promiseId(request);
-    const promised = this.#promised.get(request.memberId);
-    if (promised) {
-      promised.cancel();
-      this.#promised.delete(request.memberId);
-      return this.#addMember(request);
-    }
+    const { groupInstanceId: instanceId = null } = request;
+    if (request.memberId === '' && instanceId !== null)
+      return this.#joinStatic(instanceId, request);
+    if (request.memberId === '')
+      throw new MemberIdRequired(
+        this.#promised.promise(request.clientId, request.sessionTimeoutMs),
+      );
+    if (this.#promised.redeem(request.memberId)) return this.#addMember(request);
+    this.#statics.check(instanceId, request.memberId);
     return this.#rejoin(this.#member(request.memberId), request);
   }
 
-  sync(memberId: string, generation: number, plan: ReadonlyMap<string, Buffer>): Promise<Buffer> {
-    const member = this.#current(memberId, generation);
+  sync(identity: GroupIdentity, plan: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+    const member = this.#current(identity);
     if (this.state === 'PreparingRebalance') throw rebalancing(this.id);
     if (this.state === 'Stable') {
       member.touch();
       return Promise.resolve(member.assignment);
     }
     const answer = member.waitToSync();
-    if (memberId === this.#leaderId) this.#distribute(plan);
+    if (member.id === this.#leaderId) this.#distribute(plan);
     return answer;
   }
 
-  heartbeat(memberId: string, generation: number): void {
-    const member = this.#current(memberId, generation);
+  heartbeat(identity: GroupIdentity): void {
+    const member = this.#current(identity);
     if (!member.join && !member.sync) member.touch();
     if (this.state === 'PreparingRebalance') throw rebalancing(this.id);
   }
 
   leave(memberId: string): void {
-    const promised = this.#promised.get(memberId);
-    if (promised) {
-      promised.cancel();
-      this.#promised.delete(memberId);
-      this.#completeWhenAllJoined();
-      return;
-    }
+    if (this.#promised.redeem(memberId)) return this.#completeWhenAllJoined();
     this.#remove(this.#member(memberId), 'it left the group');
   }
 
   /** Whether this member may move the group's offsets now. Nobody checks what it is assigned. */
-  checkCommit(memberId: string, generation: number): void {
-    if (generation < 0 && memberId === '' && this.state === 'Empty') return;
-    const member = this.#current(memberId, generation);
+  checkCommit(identity: GroupIdentity): void {
+    if (isNobody(identity) && this.state === 'Empty') return;
+    const member = this.#current(identity);
     if (this.state === 'CompletingRebalance') throw rebalancing(this.id);
     if (!member.join) member.touch();
   }
 
-  checkTransactionalCommit(memberId: string, generation: number): void {
-    if (generation < 0 && memberId === '') return;
-    this.#current(memberId, generation);
+  checkTransactionalCommit(identity: GroupIdentity): void {
+    if (!isNobody(identity)) this.#current(identity);
   }
 
   /** What a session that ran out does, whoever ordered it. */
@@ -101,27 +107,40 @@ export class Group {
     this.#remove(this.#member(memberId), 'its session timed out');
   }
 
-  #promiseId(request: JoinRequest): MemberIdRequired {
-    const memberId = `${request.clientId}-${this.runtime.uuid()}`;
-    const forget = (): void => {
-      this.#promised.delete(memberId);
-      this.#completeWhenAllJoined();
-    };
-    this.#promised.set(
-      memberId,
-      this.runtime.setTimer(forget, request.sessionTimeoutMs, { background: true }),
-    );
-    return new MemberIdRequired(memberId);
+  #addMember(request: JoinRequest): Promise<JoinAnswer> {
+    const member = this.#newMember(request);
+    this.#leaderId ??= member.id;
+    return this.#joinIntoRebalance(member);
   }
 
-  #addMember(request: JoinRequest): Promise<JoinAnswer> {
+  #newMember(request: JoinRequest): GroupMember {
     const member = new GroupMember(request.memberId, request, this.runtime, ({ id }) =>
       this.expel(id),
     );
     this.protocolType = request.protocolType;
     this.members.set(member.id, member);
-    this.#leaderId ??= member.id;
-    return this.#joinIntoRebalance(member);
+    this.#statics.take(member.instanceId, member.id);
+    return member;
+  }
+
+  /** One that comes back takes the place of its predecessor, which need not have left. */
+  #joinStatic(instanceId: string, request: JoinRequest): Promise<JoinAnswer> {
+    const holder = this.members.get(this.#statics.holderOf(instanceId) ?? '');
+    const memberId = `${instanceId}-${this.runtime.uuid()}`;
+    if (!holder) return this.#addMember({ ...request, memberId });
+    const successor = this.#newMember({ ...request, memberId });
+    successor.assignment = holder.assignment;
+    if (this.#leaderId === holder.id) this.#leaderId = successor.id;
+    this.members.delete(holder.id);
+    holder.dismiss(fenced(instanceId));
+    const isUnmoved =
+      this.state === 'Stable' && chooseProtocol([...this.members.values()]) === this.protocol;
+    if (!isUnmoved) return this.#joinIntoRebalance(successor);
+    successor.touch();
+    return Promise.resolve({
+      ...joinAnswer(this, successor, this.#leaderId),
+      skipAssignment: successor.id === this.#leaderId,
+    });
   }
 
   #rejoin(member: GroupMember, request: JoinRequest): Promise<JoinAnswer> {
@@ -132,7 +151,7 @@ export class Group {
         (this.state === 'Stable' && member.id !== this.#leaderId));
     if (repeats) {
       member.touch();
-      return Promise.resolve(this.#answerFor(member));
+      return Promise.resolve(joinAnswer(this, member, this.#leaderId));
     }
     member.update(request);
     return this.#joinIntoRebalance(member);
@@ -165,24 +184,39 @@ export class Group {
   }
 
   #completeWhenAllJoined(): void {
-    if (this.state !== 'PreparingRebalance' || this.#collecting || this.#promised.size > 0) return;
+    if (this.state !== 'PreparingRebalance' || this.#collecting || !this.#promised.isEmpty) return;
     if ([...this.members.values()].every(({ join }) => join)) this.#complete();
   }
 
   #complete(): void {
     this.#rebalance?.cancel();
     this.#collecting = false;
-    for (const member of [...this.members.values()]) if (!member.join) this.#forget(member);
+    // A static member keeps its place until its session is over.
+    for (const member of [...this.members.values()])
+      if (!member.join && member.instanceId === null) this.#forget(member);
+    if (this.members.size > 0 && !this.#electLeader()) return this.#waitOn();
     this.generation += 1;
     if (this.members.size === 0) return this.#becomeEmpty();
     this.protocol = chooseProtocol([...this.members.values()]);
     this.state = 'CompletingRebalance';
     for (const member of this.members.values()) {
-      member.join?.resolve(this.#answerFor(member));
+      member.join?.resolve(joinAnswer(this, member, this.#leaderId));
       member.join = undefined;
       member.touch();
     }
     this.#awaitSyncs();
+  }
+
+  /** Only who joins can lead. False when nobody does. */
+  #electLeader(): boolean {
+    if (!this.members.get(this.#leaderId ?? '')?.join) this.#leaderId = this.#nextLeader();
+    return this.members.get(this.#leaderId ?? '')?.join !== undefined;
+  }
+
+  /** All that are left are static members which are away. */
+  #waitOn(): void {
+    const limit = Math.max(...[...this.members.values()].map((each) => each.rebalanceTimeoutMs));
+    this.#rebalance = this.runtime.setTimer(() => this.#complete(), limit, { background: true });
   }
 
   #becomeEmpty(): void {
@@ -219,23 +253,6 @@ export class Group {
     }
   }
 
-  #answerFor(member: GroupMember): JoinAnswer {
-    const protocol = this.protocol ?? '';
-    const isLeader = member.id === this.#leaderId;
-    return {
-      generation: this.generation,
-      memberId: member.id,
-      leaderId: this.#leaderId ?? '',
-      protocol,
-      members: isLeader
-        ? [...this.members.values()].map((each) => ({
-            memberId: each.id,
-            metadata: each.metadata(protocol),
-          }))
-        : [],
-    };
-  }
-
   #remove(member: GroupMember, why: string): void {
     this.#forget(member, why);
     if (this.state === 'PreparingRebalance') this.#completeWhenAllJoined();
@@ -244,6 +261,7 @@ export class Group {
 
   #forget(member: GroupMember, why = 'it did not rejoin in time'): void {
     this.members.delete(member.id);
+    this.#statics.forget(member.instanceId, member.id);
     member.dismiss(new Refusal('UNKNOWN_MEMBER_ID', `${member.id} was removed: ${why}`));
     if (this.#leaderId === member.id) this.#leaderId = this.#nextLeader();
   }
@@ -260,7 +278,8 @@ export class Group {
     return member;
   }
 
-  #current(memberId: string, generation: number): GroupMember {
+  #current({ memberId, generation, groupInstanceId = null }: GroupIdentity): GroupMember {
+    this.#statics.check(groupInstanceId, memberId);
     const member = this.#member(memberId);
     if (generation !== this.generation)
       throw new Refusal(
@@ -269,6 +288,10 @@ export class Group {
       );
     return member;
   }
+}
+
+function isNobody({ memberId, generation }: GroupIdentity): boolean {
+  return generation < 0 && memberId === '';
 }
 
 function rebalancing(groupId: string): Refusal {

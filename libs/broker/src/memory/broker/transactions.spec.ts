@@ -45,7 +45,7 @@ describe('A transaction', () => {
     const first = copy(transactions.end('tx', identity, 'commit'));
     expect(transactions.end('tx', identity, 'commit')).toMatchObject(first);
     expect(log.high).toBe(2);
-    expect(() => transactions.end('tx', identity, 'abort')).toThrow(refused('PRODUCER_FENCED'));
+    expect(() => transactions.end('tx', identity, 'abort')).toThrow(refused('INVALID_TXN_STATE'));
   });
 
   it('cannot be committed with nothing begun; aborting that is no error', () => {
@@ -64,6 +64,18 @@ describe('A transaction', () => {
     expect(() => write(zombie, 1)).toThrow(refused('INVALID_PRODUCER_EPOCH'));
     expect(() => transactions.end('tx', zombie, 'commit')).toThrow(refused('PRODUCER_FENCED'));
     expect(write(successor).baseOffset).toBe(2);
+  });
+
+  it('does not come back to a producer that names an identity which is not the latest', () => {
+    const { transactions, write } = setUp();
+    const first = copy(transactions.init('tx', 1_000));
+    write(first);
+    const next = copy(transactions.end('tx', first, 'commit'));
+    const renewed = copy(transactions.init('tx', 1_000, first));
+    expect(renewed.epoch).toBe(next.epoch + 1);
+    expect(transactions.init('tx', 1_000, copy(renewed)).epoch).toBe(renewed.epoch + 1);
+    expect(() => transactions.init('tx', 1_000, first)).toThrow(refused('PRODUCER_FENCED'));
+    expect(() => transactions.init('tx', 1_000, renewed)).toThrow(refused('PRODUCER_FENCED'));
   });
 
   it('is aborted by the broker when its time is up', async () => {

@@ -1,5 +1,6 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
+import type { Verdict } from '../../port/transaction-course.js';
 import { encodeControlBatch } from '../../records/index.js';
 import type { Runtime, Timer } from '../../runtime/index.js';
 import type { Coordinator, MemberIdentity, RefusedPartition } from './coordinator.js';
@@ -11,8 +12,6 @@ export interface ProducerIdentity {
   readonly producerId: number;
   readonly epoch: number;
 }
-
-export type Verdict = 'commit' | 'abort';
 
 interface Ended extends ProducerIdentity {
   readonly verdict: Verdict;
@@ -52,14 +51,19 @@ export class Transactions {
     return { producerId: this.#nextProducerId++, epoch: 0 };
   }
 
-  /** Whoever had this id before is fenced, and what it left open is aborted. */
-  init(id: string, timeoutMs: number): ProducerIdentity {
+  /**
+   * Whoever had this id before is fenced, and what it left open is aborted. With `current` only
+   * that producer moves on: it is refused once another one has the id.
+   */
+  init(id: string, timeoutMs: number, current?: ProducerIdentity): ProducerIdentity {
     if (timeoutMs > this.maxTimeoutMs)
       throw new Refusal(
         'INVALID_TRANSACTION_TIMEOUT',
         `a transaction time-out of ${timeoutMs} ms is above the broker's ${this.maxTimeoutMs} ms`,
       );
     const known = this.#producers.get(id);
+    if (current && !isSameEnd(known?.lastEnd, current))
+      this.#current(id, current, 'PRODUCER_FENCED');
     if (known) {
       this.#end(known, 'abort');
       known.lastEnd = undefined;
@@ -103,7 +107,10 @@ export class Transactions {
   /** Answers with the identity that the producer's next transaction has to use. */
   end(id: string, producer: ProducerIdentity, verdict: Verdict): ProducerIdentity {
     const known = this.#known(id);
-    if (isSameEnd(known.lastEnd, producer, verdict)) return known;
+    if (isSameEnd(known.lastEnd, producer)) {
+      if (known.lastEnd?.verdict === verdict) return known;
+      throw new Refusal('INVALID_TXN_STATE', `the transaction of "${id}" has ended otherwise`);
+    }
     this.#current(id, producer, 'PRODUCER_FENCED');
     if (verdict === 'commit' && !isOngoing(known))
       throw new Refusal('INVALID_TXN_STATE', `nothing was begun by "${id}"`);
@@ -172,10 +179,6 @@ function isOngoing({ partitions, groups }: TransactionalProducer): boolean {
   return partitions.size > 0 || groups.size > 0;
 }
 
-function isSameEnd(
-  ended: Ended | undefined,
-  { producerId, epoch }: ProducerIdentity,
-  verdict: Verdict,
-): boolean {
-  return ended?.producerId === producerId && ended.epoch === epoch && ended.verdict === verdict;
+function isSameEnd(ended: Ended | undefined, { producerId, epoch }: ProducerIdentity): boolean {
+  return ended?.producerId === producerId && ended.epoch === epoch;
 }

@@ -4,6 +4,7 @@ import {
   InconsistentGroupProtocolError,
   RecordTooLargeError,
   RefusedError,
+  StaticMemberFencedError,
   UnknownTopicError,
 } from '../../port/errors.js';
 import { Refusal, type RefusalName } from '../broker/refusal.js';
@@ -19,6 +20,8 @@ const ADVICE: Partial<Readonly<Record<RefusalName, string>>> = {
   INVALID_CONFIG: 'Check the name and the value of the entry.',
   INVALID_TOPIC: 'Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-".',
   INVALID_TIMESTAMP: 'Correct the timestamp, or raise message.timestamp.after.max.ms of the topic.',
+  INVALID_TRANSACTION_TIMEOUT:
+    'Choose a transactionTimeoutMs within transaction.max.timeout.ms of the broker.',
   OFFSET_OUT_OF_RANGE: 'Ask for an offset within the low and the high watermark.',
 };
 
@@ -44,6 +47,11 @@ export function toBrokerError(error: unknown, topic?: string): BrokerError {
     case 'INCONSISTENT_GROUP_PROTOCOL':
       return new InconsistentGroupProtocolError(
         `${error.message}. Give all members at least one assignor in common, or use another group id.`,
+        options,
+      );
+    case 'FENCED_INSTANCE_ID':
+      return new StaticMemberFencedError(
+        `${error.message}. Give each session a groupInstanceId of its own, or see why the earlier one is still alive.`,
         options,
       );
     case 'MESSAGE_TOO_LARGE':

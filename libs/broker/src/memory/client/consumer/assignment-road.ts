@@ -1,87 +1,65 @@
-import type {
-  AssignedPartition,
-  AssignmentListener,
-  CommittedOffset,
-} from '../../../port/consumer.js';
+import type { AssignedPartition, AssignmentListener } from '../../../port/consumer.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { OwnedPartition } from './owned-partition.js';
 import type { SessionParts } from './session-parts.js';
-import type { Start, StartPositions } from './start-positions.js';
-import type { TopicWatch } from './topic-watch.js';
-
-interface Prepared {
-  readonly owned: OwnedPartition;
-  readonly assigned: AssignedPartition;
-  readonly start: Start;
-}
+import type { Start } from './start-positions.js';
+import type { Beginning, StartSearch } from './start-search.js';
 
 /**
  * Leads partitions in and out, and tells the listener. Its callbacks are called one after the
- * other; one that throws is reported and stops nothing.
+ * other; a loss waits for none of them, and one that throws is reported and stops nothing.
  */
 export class AssignmentRoad {
   #listener: AssignmentListener | undefined;
-  #planned: readonly TopicPartition[] = [];
-  #prepared: readonly Prepared[] = [];
+  readonly #announced = new WeakSet<OwnedPartition>();
   readonly #lost: TopicPartition[] = [];
   #callbacks: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly parts: SessionParts,
-    private readonly starts: StartPositions,
-    private readonly topics: TopicWatch,
+    private readonly search: StartSearch,
   ) {}
 
   listen(listener: AssignmentListener): void {
     this.#listener = listener;
   }
 
-  planned(partitions: readonly TopicPartition[]): void {
-    this.#planned = partitions;
-  }
-
-  /** Finds out where reading starts. Throws what may be repeated. */
-  async prepare(signal: AbortSignal): Promise<void> {
-    const ids = await this.topics.refresh(signal);
-    const committed = await this.starts.committed(this.#planned, signal);
-    this.#prepared = await Promise.all(
-      this.#planned.map(async (partition, index) => {
-        const known = committed[index] ?? null;
-        const start = await this.starts.of(partition, known, signal);
-        return prepared(partition, ids.get(partition.topic) ?? '', known, start);
-      }),
-    );
-  }
-
   /** They are ours from here on; their records come once the listener has been told. */
-  async assign(isOver: () => boolean): Promise<void> {
-    const { ownership, bell } = this.parts;
-    const ready = this.#prepared;
-    this.#prepared = [];
-    ownership.take(ready.map(({ owned }) => owned));
-    await this.#tell((listener) => listener.onAssigned(ready.map(({ assigned }) => assigned)));
-    for (const { owned, start } of ready) await this.#tellStart(owned, start);
-    if (isOver()) return;
-    ownership.isServing = true;
-    bell.ring();
+  async assign(partitions: readonly TopicPartition[]): Promise<void> {
+    const owned = partitions.map((partition) => new OwnedPartition(partition));
+    this.parts.ownership.add(owned);
+    const beginnings = await this.search.of(owned);
+    await this.#tell(async (listener) => {
+      const present = beginnings.filter(({ owned: each }) => this.#isStaying(each));
+      if (partitions.length > 0 && present.length === 0) return;
+      for (const { owned: each } of present) this.#announced.add(each);
+      await listener.onAssigned(present.map(assignedOf));
+    });
+    for (const { owned: each, start } of beginnings) await this.#tellStart(each, start);
+    for (const { owned: each } of beginnings) if (this.#isStaying(each)) each.isServed = true;
+    this.parts.wake();
   }
 
-  /** They are still ours while the listener is told; nothing is handed out any more. */
-  async revoke(): Promise<void> {
-    const { ownership } = this.parts;
-    ownership.isServing = false;
-    const revoked = ownership.list();
-    if (revoked.length > 0) await this.#tell((listener) => listener.onRevoked(revoked));
+  /** They are still ours while the listener is told; nothing of them is handed out any more. */
+  async revoke(partitions: readonly TopicPartition[]): Promise<void> {
+    const owned = this.#leave(partitions);
+    await this.#tell(async (listener) => {
+      const known = this.#known(owned);
+      if (known.length > 0) await listener.onRevoked(known);
+    });
   }
 
-  release(): void {
-    this.parts.ownership.release();
+  release(partitions: readonly TopicPartition[]): void {
+    this.parts.ownership.remove(partitions);
   }
 
   /** They are somebody else's: from this moment on commits are fenced. */
-  forfeit(): void {
-    this.#lost.push(...this.parts.ownership.release());
+  forfeit(partitions: readonly TopicPartition[]): void {
+    this.#lost.push(...this.#known(this.#leave(partitions)));
+    // Whatever the listener is still at has been given up.
+    this.#callbacks = Promise.resolve();
+    this.parts.ownership.remove(partitions);
   }
 
   /** Tells of what was forfeited. */
@@ -97,18 +75,34 @@ export class AssignmentRoad {
 
   /** After the policy was asked where to go on. */
   async restart(owned: OwnedPartition, from: number, start: Start): Promise<void> {
-    const { ownership, bell } = this.parts;
-    if (ownership.get(owned) !== owned || owned.position !== from) return;
+    if (!this.#isStaying(owned) || owned.position !== from) return;
     if (start.stopped) return this.stop(owned, start.stopped);
     owned.moveTo(start.position);
     await this.#tellStart(owned, start);
-    bell.ring();
+    this.parts.bell.ring();
   }
 
   async #tellStart(owned: OwnedPartition, { position, reset, stopped }: Start): Promise<void> {
-    if (this.parts.ownership.get(owned) !== owned || owned.position !== position) return;
+    if (!this.#isStaying(owned) || owned.position !== position) return;
     if (stopped) await this.stop(owned, stopped);
     if (reset) await this.#tell((listener) => listener.onReset?.(reset));
+  }
+
+  #leave(partitions: readonly TopicPartition[]): readonly OwnedPartition[] {
+    const owned = partitions.flatMap((each) => this.parts.ownership.get(each) ?? []);
+    for (const each of owned) each.leave();
+    return owned;
+  }
+
+  /** Those of which the listener has been told. */
+  #known(owned: readonly OwnedPartition[]): TopicPartition[] {
+    return owned
+      .filter((each) => this.#announced.has(each))
+      .map(({ topic, partition }) => ({ topic, partition }));
+  }
+
+  #isStaying(owned: OwnedPartition): boolean {
+    return this.parts.ownership.get(owned) === owned && !owned.leaving.aborted;
   }
 
   #tell(call: (listener: AssignmentListener) => void | Promise<void>): Promise<void> {
@@ -124,23 +118,9 @@ export class AssignmentRoad {
   }
 }
 
-function prepared(
-  { topic, partition }: TopicPartition,
-  topicId: string,
-  committed: CommittedOffset | null,
-  start: Start,
-): Prepared {
-  const { position } = start;
-  return {
-    owned: new OwnedPartition(
-      { topic, partition },
-      topicId,
-      position,
-      committed?.leaderEpoch ?? -1,
-    ),
-    assigned: { topic, partition, position, committed },
-    start,
-  };
+function assignedOf({ owned, committed }: Beginning): AssignedPartition {
+  const { topic, partition, position } = owned;
+  return { topic, partition, position, committed };
 }
 
 function asError(error: unknown): Error {

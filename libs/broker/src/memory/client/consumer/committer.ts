@@ -8,13 +8,13 @@ import {
 import type { TopicPartition } from '../../../port/record.js';
 import { Backoff, type Runtime } from '../../../runtime/index.js';
 import type { RefusedPartition } from '../../broker/coordinator.js';
-import { isRefusal, type Refusal } from '../../broker/refusal.js';
+import { isRefusal, Refusal } from '../../broker/refusal.js';
 import { listOf } from '../partition-name.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { SessionParts } from './session-parts.js';
-import type { Tenure } from './tenure.js';
+import type { Membership } from './membership.js';
 
 interface OwnedCommit {
   readonly offset: OffsetCommit;
@@ -33,7 +33,7 @@ export class Committer {
   constructor(
     private readonly group: GroupClient,
     private readonly parts: SessionParts,
-    private readonly tenure: () => Tenure | undefined,
+    private readonly membership: Pick<Membership, 'tenure' | 'hasGoneOn'>,
     private readonly runtime: Runtime,
     private readonly patienceMs: number,
   ) {}
@@ -77,7 +77,7 @@ export class Committer {
     commits: readonly OwnedCommit[],
     signal: AbortSignal,
   ): Promise<readonly Failure[]> {
-    const tenure = this.tenure();
+    const { tenure } = this.membership;
     const offsets = commits.map(({ offset }) => offset);
     if (!tenure) return commits.map(fenced);
     try {
@@ -87,7 +87,10 @@ export class Committer {
         cause: refusal,
       }));
     } catch (error) {
-      if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION')) {
+      // Too late for that generation, and what we own may be ours in the next one.
+      if (isRefusal(error, 'ILLEGAL_GENERATION') && this.membership.hasGoneOn(tenure))
+        return offsets.map((partition) => ({ partition, cause: nextTime(error) }));
+      if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID')) {
         tenure.fencedBy(error);
         return commits.map(fenced);
       }
@@ -98,6 +101,10 @@ export class Committer {
   #isOurs(owned: OwnedPartition | undefined): boolean {
     return owned !== undefined && this.parts.ownership.get(owned) === owned;
   }
+}
+
+function nextTime({ message }: Refusal): Refusal {
+  return new Refusal('REBALANCE_IN_PROGRESS', message);
 }
 
 const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({

@@ -4,15 +4,13 @@ import type { TopicPartition } from '../../../port/record.js';
 import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
 import {
   assignorNamed,
-  assignorsInOrder,
   encodePlan,
-  encodeSubscription,
-  NO_GENERATION,
+  memberProtocols,
   readGroupMembers,
   subscribedTopics,
   type PreviousAssignment,
 } from '../../../assignment/index.js';
-import type { OffsetAnswer, RefusedPartition } from '../../broker/coordinator.js';
+import type { MemberIdentity, OffsetAnswer, RefusedPartition } from '../../broker/coordinator.js';
 import type { JoinAnswer } from '../../broker/group-member.js';
 import type { Link, LinkCall } from '../link.js';
 
@@ -20,6 +18,13 @@ import type { Link, LinkCall } from '../link.js';
 export interface Identity {
   readonly memberId: string;
   readonly generation: number;
+}
+
+/** What a member says of itself when it joins. */
+export interface Claim {
+  readonly previous: PreviousAssignment | null;
+  /** What it goes on working on meanwhile. */
+  readonly held: PreviousAssignment | null;
 }
 
 export interface LeaderPlan {
@@ -42,20 +47,18 @@ export class GroupClient {
     private readonly options: ResolvedConsumerOptions,
   ) {}
 
-  join(
-    memberId: string,
-    previous: PreviousAssignment | null,
-    signal: AbortSignal,
-  ): Promise<JoinAnswer> {
-    const { groupId, sessionTimeoutMs, rebalanceTimeoutMs } = this.options;
+  join(memberId: string, claim: Claim, signal: AbortSignal): Promise<JoinAnswer> {
+    const { groupId, groupInstanceId, assignors, topics, sessionTimeoutMs, rebalanceTimeoutMs } =
+      this.options;
     const request = {
       groupId,
       memberId,
+      groupInstanceId,
       clientId: this.link.clientId,
       sessionTimeoutMs,
       rebalanceTimeoutMs,
       protocolType: PROTOCOL_TYPE,
-      protocols: this.#protocols(previous),
+      protocols: memberProtocols({ assignors, topics, ...claim }),
     };
     return this.link.call(
       { operation: 'join', groupId, memberId },
@@ -68,8 +71,7 @@ export class GroupClient {
   /** Who leads makes the plan for all; the others get theirs from it. */
   async plan(answer: JoinAnswer, signal: AbortSignal): Promise<LeaderPlan> {
     if (answer.leaderId !== answer.memberId) return NOTHING_PLANNED;
-    const joined = answer.members.map((each) => ({ ...each, instanceId: null }));
-    const { members } = readGroupMembers(joined);
+    const { members } = readGroupMembers(answer.members);
     const topics = subscribedTopics(members);
     const partitionsOf = partitionCounts(await this.link.metadata(topics, { signal }));
     const plan = assignorNamed(answer.protocol).assign({ members, partitionsOf });
@@ -81,7 +83,7 @@ export class GroupClient {
     shares: ReadonlyMap<string, Buffer>,
     signal: AbortSignal,
   ): Promise<Buffer> {
-    const member = { groupId: this.options.groupId, ...identity };
+    const member = this.#member(identity);
     return this.link.call(
       { operation: 'sync', groupId: member.groupId, memberId: member.memberId },
       () => this.link.cluster.groups.sync(member, shares),
@@ -93,7 +95,7 @@ export class GroupClient {
     const { groupId } = this.options;
     return this.link.call(
       { operation: 'heartbeat', groupId, memberId: identity.memberId },
-      () => this.link.cluster.groups.heartbeat({ groupId, ...identity }),
+      () => this.link.cluster.groups.heartbeat(this.#member(identity)),
       call,
     );
   }
@@ -119,7 +121,7 @@ export class GroupClient {
     return this.link.call(
       scope,
       () =>
-        cluster.groups.commit({ groupId, ...identity }, offsets, (partition) =>
+        cluster.groups.commit(this.#member(identity), offsets, (partition) =>
           cluster.faults.refusalOf({ ...scope, clientId }, partition),
         ),
       { signal },
@@ -138,17 +140,9 @@ export class GroupClient {
     );
   }
 
-  #protocols(previous: PreviousAssignment | null): { name: string; metadata: Buffer }[] {
-    return assignorsInOrder(this.options.assignors).map((assignor) => ({
-      name: assignor.name,
-      metadata: encodeSubscription({
-        topics: this.options.topics,
-        userData: assignor.userData(previous),
-        owned: [],
-        generation: NO_GENERATION,
-        rack: null,
-      }),
-    }));
+  #member(identity: Identity): MemberIdentity {
+    const { groupId, groupInstanceId } = this.options;
+    return { groupId, groupInstanceId, ...identity };
   }
 }
 

@@ -29,8 +29,8 @@ import { RecordHandout } from './record-handout.js';
 import { RecordIntake } from './record-intake.js';
 import type { SessionParts } from './session-parts.js';
 import { StartPositions } from './start-positions.js';
+import { StartSearch } from './start-search.js';
 import { StatusBoard } from './status-board.js';
-import type { Tenure } from './tenure.js';
 import { TopicWatch } from './topic-watch.js';
 
 export interface MemoryConsumerSettings {
@@ -67,6 +67,7 @@ export class MemoryConsumer implements ConsumerSession {
       ownership: new Ownership(),
       status: new StatusBoard(runtime, settings.logger),
       bell: new Bell(),
+      wake: () => this.#intake.wake(),
       stop: (owned, error) => void this.#road.stop(owned, error),
       outOfRange: (owned) => void this.#recovery.outOfRange(owned),
       topicChanged: (owned) => void this.#recovery.topicChanged(owned),
@@ -79,7 +80,10 @@ export class MemoryConsumer implements ConsumerSession {
     const group = new GroupClient(link, options);
     this.#starts = new StartPositions(link, group, options);
     this.#topics = new TopicWatch(link, options.topics, this.#parts, settings.metadataMaxAgeMs);
-    this.#road = new AssignmentRoad(this.#parts, this.#starts, this.#topics);
+    this.#road = new AssignmentRoad(
+      this.#parts,
+      new StartSearch(this.#parts, link, this.#starts, this.#topics),
+    );
     this.#intake = new RecordIntake(link, options, this.#parts);
     this.#handout = new RecordHandout(this.#parts, link.cluster.network, () => this.#intake.wake());
     const [starts, topics, road] = [this.#starts, this.#topics, this.#road];
@@ -90,12 +94,10 @@ export class MemoryConsumer implements ConsumerSession {
       road,
       logger: settings.logger,
       signal: this.#ending.signal,
-      wake: () => this.#intake.wake(),
     });
     this.#membership = new Membership({ ...this.#parts, link, group, topics, road }, options);
-    const tenure = (): Tenure | undefined => this.#membership.tenure;
     const patienceMs = 2 * link.requestTimeoutMs;
-    this.#committer = new Committer(group, this.#parts, tenure, runtime, patienceMs);
+    this.#committer = new Committer(group, this.#parts, this.#membership, runtime, patienceMs);
   }
 
   get memberId(): string {
@@ -212,7 +214,7 @@ export class MemoryConsumer implements ConsumerSession {
   async #close(): Promise<void> {
     const { runtime } = this.link.cluster;
     this.#started.reject(this.#failure ?? closed());
-    this.#parts.ownership.isServing = false;
+    for (const owned of this.#parts.ownership.all()) owned.isServed = false;
     this.#handout.end(closed());
     this.#membership.close();
     const boundMs = this.options.rebalanceTimeoutMs + LEAVE_TIMEOUT_MS;
@@ -222,7 +224,7 @@ export class MemoryConsumer implements ConsumerSession {
     );
     this.#ending.abort(closed());
     this.#membership.tenure?.stop();
-    this.#parts.ownership.release();
+    this.#parts.ownership.remove(this.#parts.ownership.list());
     this.#parts.bell.ring();
     this.#parts.status.closed();
   }

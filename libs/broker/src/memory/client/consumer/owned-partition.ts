@@ -6,22 +6,39 @@ import type { RecordBatchReader } from '../../../records/index.js';
 export class OwnedPartition implements TopicPartition {
   readonly topic: string;
   readonly partition: number;
+  /** Between `onAssigned` and the end of our time with it: its records are handed out. */
+  isServed = false;
+  /** Empty until `begin`. */
+  topicId = '';
   stopped: PartitionError | undefined;
   /** Not asked for while something about it is being found out. */
   isHeld = false;
   /** Leader epoch of the last record that was handed out. */
-  lastEpoch: number;
-  #position: number;
+  lastEpoch = -1;
+  #position = -1;
   #reader: RecordBatchReader | undefined;
+  readonly #leaving = new AbortController();
 
-  constructor(
-    { topic, partition }: TopicPartition,
-    public topicId: string,
-    position: number,
-    lastEpoch: number,
-  ) {
+  constructor({ topic, partition }: TopicPartition) {
     this.topic = topic;
     this.partition = partition;
+  }
+
+  /** Aborts once it is handed back or lost. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** No further record of it is handed out. */
+  leave(): void {
+    this.isServed = false;
+    this.#leaving.abort(new Error('The partition is handed back or lost.'));
+  }
+
+  /** Where reading starts, and in which topic. A seek that came before wins. */
+  begin(topicId: string, position: number, lastEpoch: number): void {
+    this.topicId = topicId;
+    if (this.#position !== -1) return;
     this.#position = position;
     this.lastEpoch = lastEpoch;
   }
@@ -31,11 +48,13 @@ export class OwnedPartition implements TopicPartition {
   }
 
   get hasRecords(): boolean {
-    return this.#reader !== undefined && this.stopped === undefined;
+    return this.isServed && this.#reader !== undefined && this.stopped === undefined;
   }
 
   get wantsRecords(): boolean {
-    return this.#reader === undefined && this.stopped === undefined && !this.isHeld;
+    return (
+      this.isServed && this.#reader === undefined && this.stopped === undefined && !this.isHeld
+    );
   }
 
   moveTo(offset: number): void {

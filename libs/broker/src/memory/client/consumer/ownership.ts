@@ -4,21 +4,18 @@ import type { OwnedPartition } from './owned-partition.js';
 
 /** What is ours now, in the order in which it is served, and the pauses, which outlive an assignment. */
 export class Ownership {
-  #owned = new Map<string, OwnedPartition>();
+  readonly #owned = new Map<string, OwnedPartition>();
   readonly #pauses = new Set<string>();
-  /** Between the end of `onAssigned` and the beginning of `onRevoked`. */
-  isServing = false;
 
-  take(partitions: readonly OwnedPartition[]): void {
-    this.#owned = new Map(partitions.map((each) => [nameOf(each), each]));
+  add(partitions: readonly OwnedPartition[]): void {
+    for (const each of partitions) this.#owned.set(nameOf(each), each);
   }
 
-  /** Nothing is ours any more. */
-  release(): readonly TopicPartition[] {
-    const released = this.list();
-    this.#owned.clear();
-    this.isServing = false;
-    return released;
+  remove(partitions: readonly TopicPartition[]): void {
+    for (const each of partitions) {
+      this.get(each)?.leave();
+      this.#owned.delete(nameOf(each));
+    }
   }
 
   get(partition: TopicPartition): OwnedPartition | undefined {
@@ -51,13 +48,11 @@ export class Ownership {
 
   /** The partitions whose records are wanted and not at hand. */
   wanted(): readonly OwnedPartition[] {
-    if (!this.isServing) return [];
     return this.all().filter((each) => each.wantsRecords && !this.isPaused(each));
   }
 
   /** The partitions that have records to hand out. */
   ready(): readonly OwnedPartition[] {
-    if (!this.isServing) return [];
     return this.all().filter((each) => each.hasRecords && !this.isPaused(each));
   }
 

@@ -14,8 +14,6 @@ export interface PartitionRecoveryParts extends SessionParts {
   readonly logger: DriverLogger | undefined;
   /** Aborts when the session ends. */
   readonly signal: AbortSignal;
-  /** Fetching may go on. */
-  wake(): void;
 }
 
 const PAUSE_MS = 250;

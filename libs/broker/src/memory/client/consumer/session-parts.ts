@@ -10,6 +10,8 @@ export interface SessionParts {
   readonly status: StatusBoard;
   /** Rings when records arrived, or when what is wanted has changed. */
   readonly bell: Bell;
+  /** What is wanted has changed: a fetch that waits for something else is answered now. */
+  wake(): void;
   /** The partition cannot go on: it waits for a seek, and the listener is told. */
   stop(partition: OwnedPartition, error: PartitionError): void;
   /** The position is not in the log: the policy decides. */

@@ -1,20 +1,30 @@
 import { Backoff, Deferred, type Runtime, sleep, type Timer } from '../../../runtime/index.js';
-import { Refusal } from '../../broker/refusal.js';
+import { isRefusal, Refusal } from '../../broker/refusal.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
-import type { GroupClient, Identity, LeaderPlan } from './group-client.js';
+import type { GroupClient, Identity } from './group-client.js';
 import type { StatusBoard } from './status-board.js';
 
 /** Why our time in a generation is over. */
-export type TenureEnd =
-  | { readonly kind: 'rebalance' }
-  /** `forgetId`: the group does not know us any more. */
-  | { readonly kind: 'lost'; readonly error: Error; readonly forgetId: boolean }
-  | { readonly kind: 'closing' };
+export type TenureEnd = { readonly kind: 'rebalance' } | Loss | { readonly kind: 'closing' };
+
+export interface Loss {
+  readonly kind: 'lost';
+  readonly error: Error;
+  /** The group does not know us any more. */
+  readonly forgetId: boolean;
+  /** Another session has our group instance id: joining again would fence that one. */
+  readonly isFinal: boolean;
+}
 
 export interface TenureOptions {
   readonly heartbeatIntervalMs: number;
   readonly sessionTimeoutMs: number;
+  /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
+  isJoining(): boolean;
 }
+
+const BRISK_MS = 500;
+const BRISK_BEATS = 10;
 
 /**
  * Our membership in one generation, kept alive by heartbeats. It says once that a rebalance calls,
@@ -23,13 +33,17 @@ export interface TenureOptions {
  */
 export class Tenure {
   readonly #ended = new Deferred<TenureEnd>();
-  readonly #lost = new Deferred<Extract<TenureEnd, { kind: 'lost' }>>();
+  readonly #lost = new Deferred<Loss>();
   readonly #stop = new AbortController();
   #lease: Timer;
+  #brisk: number;
+  #isEnding = false;
+  #loss: Loss | undefined;
 
   constructor(
     readonly identity: Identity,
-    readonly plan: LeaderPlan,
+    /** Whether what is owned stays so while we join again. */
+    readonly isCooperative: boolean,
     private readonly group: GroupClient,
     private readonly options: TenureOptions,
     private readonly runtime: Runtime,
@@ -37,6 +51,8 @@ export class Tenure {
     private readonly onFatal: (error: Error) => void,
   ) {
     this.#lease = this.#newLease(options.sessionTimeoutMs);
+    // A cooperative group often needs a second round: it begins when a heartbeat tells of it.
+    this.#brisk = isCooperative ? BRISK_BEATS : 0;
     void this.#beatOn(this.#stop.signal);
   }
 
@@ -45,9 +61,18 @@ export class Tenure {
     return this.#ended.promise;
   }
 
+  /** We have to join again, or are out. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
   /** Resolves when what we own is somebody else's, which may be after a rebalance called. */
-  get lost(): Promise<Extract<TenureEnd, { kind: 'lost' }>> {
+  get lost(): Promise<Loss> {
     return this.#lost.promise;
+  }
+
+  get loss(): Loss | undefined {
+    return this.#loss;
   }
 
   /** Aborts once the heartbeats have stopped. */
@@ -57,8 +82,10 @@ export class Tenure {
 
   end(reason: TenureEnd): void {
     if (this.#stop.signal.aborted) return;
+    this.#isEnding = true;
     this.#ended.resolve(reason);
     if (reason.kind !== 'lost') return;
+    this.#loss = reason;
     this.#lost.resolve(reason);
     this.stop();
   }
@@ -71,29 +98,30 @@ export class Tenure {
 
   /** An answer for this generation that says we are out of it. */
   fencedBy(refusal: Refusal): void {
-    this.end({
-      kind: 'lost',
-      error: toBrokerError(refusal),
-      forgetId: refusal.reason === 'UNKNOWN_MEMBER_ID',
-    });
+    this.end(lossBy(refusal));
   }
 
   async #beatOn(signal: AbortSignal): Promise<void> {
     const { heartbeatIntervalMs } = this.options;
     const backoff = new Backoff(this.runtime, { initialMs: 50, maxMs: heartbeatIntervalMs });
-    let pauseMs = heartbeatIntervalMs;
+    let pauseMs = this.#interval();
     while (!signal.aborted) {
       try {
         await sleep(this.runtime, pauseMs, signal);
         await this.#beat(signal);
         backoff.reset();
-        pauseMs = heartbeatIntervalMs;
+        pauseMs = this.#interval();
       } catch (error) {
         if (signal.aborted) return;
         this.#meet(error);
         pauseMs = Math.min(heartbeatIntervalMs, backoff.next());
       }
     }
+  }
+
+  #interval(): number {
+    const { heartbeatIntervalMs } = this.options;
+    return this.#brisk-- > 0 ? Math.min(BRISK_MS, heartbeatIntervalMs) : heartbeatIntervalMs;
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
@@ -114,7 +142,8 @@ export class Tenure {
 
   #meet(error: unknown): void {
     if (error instanceof Refusal) {
-      if (error.reason === 'UNKNOWN_MEMBER_ID' || error.reason === 'ILLEGAL_GENERATION')
+      if (error.reason === 'ILLEGAL_GENERATION' && this.options.isJoining()) return;
+      if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID'))
         return this.fencedBy(error);
     }
     const shown = toBrokerError(error);
@@ -130,7 +159,16 @@ export class Tenure {
           `no heartbeat was answered for ${this.options.sessionTimeoutMs} ms, so the group has given this member up`,
         ),
       );
-      this.end({ kind: 'lost', error, forgetId: false });
+      this.end({ kind: 'lost', error, forgetId: false, isFinal: false });
     }, milliseconds);
   }
+}
+
+export function lossBy(refusal: Refusal): Loss {
+  return {
+    kind: 'lost',
+    error: toBrokerError(refusal),
+    forgetId: refusal.reason === 'UNKNOWN_MEMBER_ID',
+    isFinal: refusal.reason === 'FENCED_INSTANCE_ID',
+  };
 }

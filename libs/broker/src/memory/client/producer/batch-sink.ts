@@ -1,7 +1,10 @@
+import type { BrokerError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import type { Appended } from '../../broker/partition.js';
 import type { ProducerIdentity } from '../../broker/transactions.js';
 import type { Link, LinkCall } from '../link.js';
+import { toBrokerError } from '../refusal-errors.js';
+import { asFenced } from './fenced.js';
 
 /** Where batches go, and as whose. */
 export interface BatchSink {
@@ -14,6 +17,8 @@ export interface BatchSink {
     batch: Buffer,
     call: LinkCall,
   ): Promise<Appended>;
+  /** What to tell the user of what went wrong. */
+  errorOf(error: unknown, topic: string): BrokerError;
 }
 
 /** To the log: a repetition cannot be told from a new batch. */
@@ -27,6 +32,10 @@ export class PlainSink implements BatchSink {
 
   identify(_call: LinkCall): Promise<ProducerIdentity> {
     return Promise.resolve(NOBODY);
+  }
+
+  errorOf(error: unknown, topic: string): BrokerError {
+    return toBrokerError(error, topic);
   }
 
   append(
@@ -64,6 +73,10 @@ export class TransactionSink implements BatchSink {
 
   identify(): Promise<ProducerIdentity> {
     return Promise.resolve(this.identity);
+  }
+
+  errorOf(error: unknown, topic: string): BrokerError {
+    return asFenced(error, this.transactionalId) ?? toBrokerError(error, topic);
   }
 
   append(

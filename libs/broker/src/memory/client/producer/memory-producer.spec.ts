@@ -7,6 +7,8 @@ import {
   RefusedError,
   RequestTimeoutError,
   SendError,
+  TransactionCommittedError,
+  TransactionOutcomeUnknownError,
 } from '../../../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../../../port/producer.js';
 import type { OutgoingRecord } from '../../../port/record.js';
@@ -208,9 +210,11 @@ describe('Sending', () => {
 
 describe('A transaction', () => {
   const nobody = { groupId: 'g', memberId: '', generation: -1 };
+  const transactional = (options: ProducerOptions = {}) =>
+    setUp({ transactionalId: 'tx', ...options });
 
   it('shows its records to readers of committed ones only when it is committed', async () => {
-    const { runtime, producer, log } = setUp();
+    const { runtime, producer, log } = transactional();
     const transaction = await producer.transaction();
     const sent = watched(transaction.send([{ ...to, value: 'a' }]));
     await runtime.settle();
@@ -220,10 +224,9 @@ describe('A transaction', () => {
     await expect(transaction.commit()).rejects.toBeInstanceOf(RefusedError);
   });
 
-  it('is one at a time, and the next begins after it', async () => {
-    const { producer, log } = setUp();
+  it('that was aborted is followed by one that counts', async () => {
+    const { producer, log } = transactional();
     const first = await producer.transaction();
-    await expect(producer.transaction()).rejects.toBeInstanceOf(RefusedError);
     await first.send([{ ...to, value: 'a' }]);
     await first.abort();
     const second = await producer.transaction();
@@ -234,7 +237,7 @@ describe('A transaction', () => {
   });
 
   it('cannot be committed after a part of it failed', async () => {
-    const { runtime, faults, producer } = setUp({ deliveryTimeoutMs: 500 });
+    const { runtime, faults, producer } = transactional({ deliveryTimeoutMs: 500 });
     faults.refuse({ operation: 'produce' }, 'INVALID_TIMESTAMP', { times: 1 });
     const transaction = await producer.transaction();
     const sent = watched(transaction.send([{ ...to, value: 'a' }]));
@@ -244,8 +247,23 @@ describe('A transaction', () => {
     await transaction.abort();
   });
 
+  it('is aborted without waiting for a record that the broker does not take', async () => {
+    const { runtime, faults, producer, log } = transactional();
+    const transaction = await producer.transaction();
+    await transaction.send([{ ...to, value: 'a' }]);
+    faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS');
+    const sent = watched(transaction.send([{ ...to, value: 'b' }]));
+    const aborted = watched(transaction.abort());
+    await runtime.advance(2_000);
+    expect([statesOf(sent.error), aborted.ended, log().lastStable]).toEqual([
+      ['not-written'],
+      true,
+      2,
+    ]);
+  });
+
   it('refuses offsets of a generation that is over', async () => {
-    const { producer } = setUp();
+    const { producer } = transactional();
     const transaction = await producer.transaction();
     const zombie = { groupId: 'g', memberId: 'zombie', generation: 4 };
     const offsets = [{ ...to, offset: 1 }];
@@ -256,7 +274,7 @@ describe('A transaction', () => {
   });
 
   it('is committed once, though the answer to the commit was lost', async () => {
-    const { runtime, faults, producer, log } = setUp();
+    const { runtime, faults, producer, log } = transactional();
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
     await transaction.sendOffsets({ ...nobody, offsets: [{ ...to, offset: 1 }] });
@@ -268,16 +286,61 @@ describe('A transaction', () => {
     expect([committed.ended, committed.error, log().high]).toEqual([true, undefined, 2]);
   });
 
-  it('that the broker timed out cannot be committed, and is aborted without an error', async () => {
-    const { runtime, producer, log } = setUp();
+  describe.each([
+    ['had its effect', 'failAfter', TransactionCommittedError],
+    ['had none', 'refuse', undefined],
+  ] as const)('whose commit got no answer, and %s', (_, fault, error) => {
+    it('is told of as unknown, and its abort tells which', async () => {
+      const { runtime, faults, producer, log } = transactional({ deliveryTimeoutMs: 500 });
+      const transaction = await producer.transaction();
+      await transaction.send([{ ...to, value: 'a' }]);
+      const lost = faults[fault]({ operation: 'end-transaction' }, new RequestTimeoutError('lost'));
+      const committed = watched(transaction.commit());
+      await runtime.advance(3_000);
+      expect(committed.error).toBeInstanceOf(TransactionOutcomeUnknownError);
+      lost.lift();
+      const aborted = watched(transaction.abort());
+      await runtime.advance(1_000);
+      if (error) expect(aborted.error).toBeInstanceOf(error);
+      else expect([aborted.ended, aborted.error]).toEqual([true, undefined]);
+      expect(log().abortedBetween(0, 1)).toHaveLength(error ? 0 : 1);
+      const next = await producer.transaction();
+      await next.send([{ ...to, value: 'b' }]);
+      await next.commit();
+      expect(log().lastStable).toBe(log().high);
+    });
+  });
+
+  it('that could not even be aborted is aborted before the next begins', async () => {
+    const { runtime, faults, producer, log } = transactional({ deliveryTimeoutMs: 500 });
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
-    await runtime.advance(60_000);
-    await transaction.abort();
+    const lost = faults.refuse({ operation: 'end-transaction' }, new RequestTimeoutError('lost'));
+    const aborted = watched(transaction.abort());
+    await runtime.advance(3_000);
+    expect(aborted.error).toBeInstanceOf(RequestTimeoutError);
+    lost.lift();
+    await producer.transaction();
     expect(log().abortedBetween(0, 1)).toHaveLength(1);
-    const late = await producer.transaction();
-    await late.send([{ ...to, value: 'b' }]);
-    await runtime.advance(60_000);
-    await expect(late.commit()).rejects.toMatchObject({ brokerCode: 90 });
+  });
+
+  it('that the broker timed out is aborted without an error, and its producer is fenced', async () => {
+    const { runtime, producer, log } = transactional({ transactionTimeoutMs: 5_000 });
+    const transaction = await producer.transaction();
+    await transaction.send([{ ...to, value: 'a' }]);
+    await runtime.advance(4_999);
+    expect(log().abortedBetween(0, 1)).toHaveLength(0);
+    await runtime.advance(1);
+    expect(log().abortedBetween(0, 1)).toHaveLength(1);
+    await transaction.abort();
+    await expect(producer.transaction()).rejects.toMatchObject({
+      code: 'PRODUCER_FENCED',
+      brokerCode: 90,
+    });
+  });
+
+  it('a time-out beyond what the broker allows is refused, with advice', async () => {
+    const { producer } = transactional({ transactionTimeoutMs: 16 * 60_000 });
+    await expect(producer.transaction()).rejects.toThrow(/transaction.max.timeout.ms/);
   });
 });

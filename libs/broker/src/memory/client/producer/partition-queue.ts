@@ -5,7 +5,7 @@ import { Backoff, type Runtime, sleep, type Timer } from '../../../runtime/index
 import { ConnectionRefused } from '../../broker/network.js';
 import { isRefusal, Refusal, type RefusalName } from '../../broker/refusal.js';
 import type { ProducerIdentity } from '../../broker/transactions.js';
-import { isRetriable, toBrokerError } from '../refusal-errors.js';
+import { isRetriable } from '../refusal-errors.js';
 import type { BatchSink } from './batch-sink.js';
 import type { BufferBudget } from './buffer-budget.js';
 import { type Entry, PendingBatch } from './pending-batch.js';
@@ -38,6 +38,7 @@ const NOT_WRITTEN: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'INVALID_PRODUCER_EPOCH',
   'UNKNOWN_PRODUCER_ID',
   'INVALID_PRODUCER_ID_MAPPING',
+  'INVALID_TXN_STATE',
 ]);
 
 /** The batches of one partition: one under way at a time, so that their order is that of sending. */
@@ -130,7 +131,8 @@ export class PartitionQueue {
         isUncertain ||= encoded !== undefined && mayBeWritten(error);
         const next = this.#reaction(batch, error, isUncertain);
         if (next === 'split') return this.#split(batch);
-        if (next === 'give-up' || runtime.monotonic() >= batch.deadline || signal.aborted)
+        const isOver = runtime.monotonic() >= batch.deadline || batch.call?.givenUp !== undefined;
+        if (next === 'give-up' || isOver || signal.aborted)
           return this.#giveUpOn(batch, error, isUncertain);
         if (next === 'start-anew') encoded = undefined;
         const pauseMs = Math.min(backoff.next(), batch.deadline - runtime.monotonic());
@@ -177,12 +179,13 @@ export class PartitionQueue {
   }
 
   #explain(batch: PendingBatch, error: unknown): Error {
-    const shown = toBrokerError(error, this.to.topic);
+    const shown = this.parts.sink.errorOf(error, this.to.topic);
     if (this.parts.signal.aborted)
       return new ClosedError('The producer was closed before the record was acknowledged.', {
         cause: shown,
       });
-    if (!shown.retriable || batch.deadline > this.parts.runtime.monotonic()) return shown;
+    if (!shown.retriable) return shown;
+    if (batch.deadline > this.parts.runtime.monotonic()) return batch.call?.givenUp ?? shown;
     return new RequestTimeoutError(
       `The record was not acknowledged before its delivery time-out. The last attempt ended with: ${shown.message}`,
       { cause: shown },

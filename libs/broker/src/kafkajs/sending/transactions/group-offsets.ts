@@ -1,0 +1,51 @@
+import {
+  FencedError,
+  OffsetMetadataTooLargeError,
+  ProducerFencedError,
+  UnknownTopicError,
+} from '../../../port/errors.js';
+import type { TransactionOffsets } from '../../../port/producer.js';
+import {
+  errorOfCode,
+  reactionTo,
+  type PartitionCode,
+  type TransactionalProducer,
+} from '../../wire/index.js';
+
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+const OFFSET_METADATA_TOO_LARGE = 12;
+
+/** Why the group's coordinator did not take the offsets; undefined when it took them all. */
+export function refusalOfOffsets(
+  { groupId }: TransactionOffsets,
+  { transactionalId }: TransactionalProducer,
+  codes: readonly PartitionCode[],
+): Error | undefined {
+  const refused = codes.find(({ code }) => code !== 0);
+  if (refused === undefined) return undefined;
+  const { topic, code } = refused;
+  const those = codes.filter((each) => each.code === code);
+  const partitions = those.map((each) => ({ topic: each.topic, partition: each.partition }));
+  const names = partitions.map((each) => `${each.topic}/${each.partition}`).join(', ');
+  const cause = errorOfCode(code, `Group "${groupId}" refused offsets of the transaction`);
+  const options = { cause, brokerCode: code };
+  switch (reactionTo('transactionOffsets', code)) {
+    case 'fenced':
+      return new FencedError(
+        partitions,
+        `The offsets of ${names} cannot be committed with the transaction: the group has moved on without this member. Abort it; whoever owns them now does the work.`,
+        options,
+      );
+    case 'producer-fenced':
+      return new ProducerFencedError(transactionalId, undefined, options);
+    default:
+  }
+  if (code === UNKNOWN_TOPIC_OR_PARTITION) return new UnknownTopicError(topic, undefined, options);
+  if (code === OFFSET_METADATA_TOO_LARGE)
+    return new OffsetMetadataTooLargeError(
+      partitions,
+      `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default).`,
+      options,
+    );
+  return cause;
+}

@@ -1,0 +1,1 @@
+export { Transactions } from './transactions.js';

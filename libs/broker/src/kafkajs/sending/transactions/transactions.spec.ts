@@ -1,0 +1,419 @@
+import {
+  AuthorizationError,
+  ClosedError,
+  FencedError,
+  OffsetMetadataTooLargeError,
+  ProducerFencedError,
+  RefusedError,
+  RequestTimeoutError,
+  TransactionCommittedError,
+  TransactionOutcomeUnknownError,
+  UnknownTopicError,
+  type SendError,
+} from '../../../port/errors.js';
+import type { ProducerOptions, Transaction } from '../../../port/producer.js';
+import { KafkajsProducer } from '../index.js';
+import { loggerInto, states } from '../producer-on.spec-support.js';
+import { TransactionalCluster, type Fate } from './transactional-cluster.spec-support.js';
+
+const record = (value: string, partition = 0) => ({ topic: 'orders', partition, value });
+const owner = { groupId: 'g', memberId: 'me', generation: 1, groupInstanceId: 'static' };
+const offsets = (offset: number) => ({
+  ...owner,
+  offsets: [{ topic: 'in', partition: 0, offset }],
+});
+
+function setUp(options: ProducerOptions = {}) {
+  const cluster = new TransactionalCluster();
+  const producer = new KafkajsProducer({
+    cluster,
+    producerId: 'p1',
+    options: { transactionalId: 'tx', ...options },
+    logger: loggerInto([]),
+  });
+  /** The result of the promise, or what it rejects with, once that is known. */
+  const run = async <T>(promise: Promise<T>, ms = 5_000): Promise<T> => {
+    promise.catch(() => undefined);
+    await cluster.runtime.advance(ms);
+    return promise;
+  };
+  const failing = (promise: Promise<unknown>, ms?: number): Promise<Error> =>
+    run(promise, ms).then(
+      () => Promise.reject(new Error('It was expected to fail, and did not.')),
+      (error: Error) => error,
+    );
+  const begin = (): Promise<Transaction> => run(producer.transaction(), 200);
+  /** Fates by the name of the request, in order; the last one stays. */
+  const fates = (given: Readonly<Record<string, readonly Fate[]>>): void => {
+    const met = new Map<string, number>();
+    cluster.fateOf = (name) => {
+      const at = met.get(name) ?? 0;
+      met.set(name, at + 1);
+      return given[name]?.[Math.min(at, (given[name]?.length ?? 0) - 1)] ?? { kind: 'answered' };
+    };
+  };
+  return { cluster, producer, run, failing, begin, fates };
+}
+
+const answered: Fate = { kind: 'answered' };
+const lost: Fate = { kind: 'answer-lost' };
+const neverCame: Fate = { kind: 'request-lost' };
+const code = (number: number): Fate => ({ kind: 'code', code: number });
+
+describe('the course of a transaction', () => {
+  it('adds each partition and the group once, and goes on in its epoch after it', async () => {
+    const { cluster, producer, run, begin } = setUp();
+    for (const offset of [1, 2]) {
+      const transaction = await begin();
+      await run(transaction.send([record('a', 0), record('b', 1)]));
+      await run(transaction.send([record('c', 1)]));
+      await run(transaction.sendOffsets(offsets(offset)));
+      await run(transaction.commit());
+    }
+    const once = ['AddPartitionsToTxn e0', 'Produce', 'Produce', 'AddOffsetsToTxn e0'];
+    const end = ['TxnOffsetCommit e0', 'EndTxn e0'];
+    expect(cluster.story).toEqual(['InitProducerId', ...once, ...end, ...once, ...end]);
+    expect(cluster.coordinator.committed('orders/1')).toEqual(['b', 'c', 'b', 'c']);
+    expect(cluster.coordinator.committedOffset).toBe(2);
+    await producer.close();
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('asks the brokers for nothing where it is empty', async () => {
+    const { cluster, producer, run, begin } = setUp();
+    await run((await begin()).commit());
+    await run((await begin()).abort());
+    expect(cluster.story).toEqual(['InitProducerId']);
+    await producer.close();
+  });
+
+  it('waits for the transaction before it to be completed', async () => {
+    const { cluster, run, begin, fates } = setUp();
+    fates({ AddPartitionsToTxn: [code(51), code(51), answered] });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    await run(transaction.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+  });
+
+  it.each([14, 15, 16])(
+    'looks for its coordinator, and asks again after code %i',
+    async (number) => {
+      const { cluster, run, begin, fates } = setUp();
+      fates(
+        Object.fromEntries(
+          [
+            'InitProducerId',
+            'AddPartitionsToTxn',
+            'AddOffsetsToTxn',
+            'TxnOffsetCommit',
+            'EndTxn',
+          ].map((name) => [name, [code(number), answered]]),
+        ),
+      );
+      const transaction = await begin();
+      await run(transaction.send([record('a')]));
+      await run(transaction.sendOffsets(offsets(3)));
+      await run(transaction.commit());
+      expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+      expect(cluster.coordinator.committedOffset).toBe(3);
+    },
+  );
+});
+
+describe('a batch that is too large for the broker', () => {
+  it('is sent in pieces under the same numbers, and the epoch is kept', async () => {
+    const { cluster, run, begin, fates } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ Produce: [code(10), answered] });
+    await run(transaction.send([record('b'), record('c'), record('d')]));
+    await run(transaction.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'b', 'c', 'd']);
+    await begin();
+    expect(cluster.coordinator.epoch).toBe(0);
+  });
+});
+
+describe('the epoch of a producer', () => {
+  it.each(['AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn'])(
+    'is left when %s was asked twice: the first may arrive in the next transaction',
+    async (name) => {
+      const { cluster, run, begin, fates } = setUp();
+      fates({ [name]: [lost, answered] });
+      const transaction = await begin();
+      await run(transaction.send([record('a')]));
+      await run(transaction.sendOffsets(offsets(1)));
+      await run(transaction.commit());
+      await begin();
+      expect(cluster.coordinator.epoch).toBe(1);
+      expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+    },
+  );
+
+  it('is left when a send failed, and its successor counts from 0', async () => {
+    const { cluster, run, failing, begin, fates } = setUp();
+    fates({ Produce: [answered, code(32), answered] });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    expect(states((await failing(transaction.send([record('b')]))) as SendError)).toEqual([
+      'not-written',
+    ]);
+    await run(transaction.abort());
+    const next = await begin();
+    await run(next.send([record('c')]));
+    await run(next.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['c']);
+    expect(cluster.coordinator.epoch).toBe(1);
+  });
+
+  it('is kept over a retry of records, which their numbers protect', async () => {
+    const { cluster, run, begin, fates } = setUp();
+    fates({ Produce: [lost, answered] });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    await run(transaction.commit());
+    await begin();
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+    expect(cluster.coordinator.epoch).toBe(0);
+  });
+
+  it('ends what may be open before it is renewed, since renewal would fence the producer itself', async () => {
+    const { cluster, run, failing, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [neverCame] });
+    expect(await failing(transaction.abort())).toMatchObject({ retriable: true });
+    expect(cluster.coordinator.isOpen).toBe(true);
+    fates({});
+    await begin();
+    expect(cluster.story.slice(-2)).toEqual(['EndTxn e0', 'InitProducerId e0']);
+    expect(cluster.coordinator.isOpen).toBe(false);
+  });
+});
+
+describe('a commit', () => {
+  it.each([
+    ['had come through', lost, TransactionCommittedError],
+    ['had not arrived', neverCame, undefined],
+  ])(
+    'of which no answer tells is unknown; its abort finds out that it %s',
+    async (_, fate, found) => {
+      const { cluster, run, failing, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 });
+      const transaction = await begin();
+      await run(transaction.send([record('a')]));
+      fates({ EndTxn: [fate] });
+      expect(await failing(transaction.commit())).toBeInstanceOf(TransactionOutcomeUnknownError);
+      fates({});
+      if (found) expect(await failing(transaction.abort())).toBeInstanceOf(found);
+      else await run(transaction.abort());
+      expect(cluster.coordinator.committed('orders/0')).toEqual(found ? ['a'] : []);
+      const next = await begin();
+      await run(next.send([record('b')]));
+      await run(next.commit());
+      expect(cluster.coordinator.committed('orders/0')).toEqual(found ? ['a', 'b'] : ['b']);
+    },
+  );
+
+  it('answered -1 is not taken for done', async () => {
+    const { failing, run, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [code(-1)] });
+    expect(await failing(transaction.commit())).toBeInstanceOf(TransactionOutcomeUnknownError);
+  });
+
+  it('that was refused is no unknown one, and can be aborted', async () => {
+    const { cluster, failing, run, begin, fates } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [code(53), answered] });
+    expect(await failing(transaction.commit())).toBeInstanceOf(AuthorizationError);
+    await run(transaction.abort());
+    expect(cluster.coordinator.committed('orders/0')).toEqual([]);
+  });
+
+  it('of a producer that was fenced after an unanswered attempt is unknown for good', async () => {
+    const { cluster, failing, run, begin, fates } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [lost, code(90)] });
+    expect(await failing(transaction.commit())).toBeInstanceOf(TransactionOutcomeUnknownError);
+    expect(await failing(transaction.abort())).toBeInstanceOf(TransactionOutcomeUnknownError);
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+  });
+});
+
+describe('a producer whose id another one has taken', () => {
+  it.each(['AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn'])(
+    'hears of it by %s, and never asks for the id again',
+    async (name) => {
+      const { cluster, failing, run, begin, producer, fates } = setUp();
+      const transaction = await begin();
+      if (name === 'EndTxn') await run(transaction.send([record('a')]));
+      if (name === 'TxnOffsetCommit') fates({ TxnOffsetCommit: [code(47)] });
+      else cluster.coordinator.fence();
+      const failure = await failing(
+        name === 'EndTxn'
+          ? transaction.commit()
+          : name === 'AddPartitionsToTxn'
+            ? transaction.send([record('b')])
+            : transaction.sendOffsets(offsets(1)),
+      );
+      const fenced = name === 'AddPartitionsToTxn' ? failure.cause : failure;
+      expect(fenced).toBeInstanceOf(ProducerFencedError);
+      cluster.coordinator.fence();
+      await run(transaction.abort());
+      const asked = cluster.asked.length;
+      expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
+      expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
+      const inits = cluster.asked.slice(asked).filter((each) => each.name === 'InitProducerId');
+      // Without an end that was refused it asks once more, by its old name: that takes nothing from anybody.
+      expect(inits.every(({ epoch }) => epoch === 0)).toBe(true);
+    },
+  );
+
+  it('hears of it by its records, which are not written', async () => {
+    const { cluster, failing, run, begin } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    cluster.coordinator.fence();
+    const error = (await failing(transaction.send([record('b')]))) as SendError;
+    expect([states(error), error.cause]).toEqual([
+      ['not-written'],
+      expect.any(ProducerFencedError),
+    ]);
+    await run(transaction.abort());
+    expect(cluster.coordinator.committed('orders/0')).toEqual([]);
+  });
+});
+
+describe('what a coordinator refuses', () => {
+  it.each([
+    [22, FencedError],
+    [25, FencedError],
+    [27, FencedError],
+    [82, FencedError],
+    [110, FencedError],
+    [113, FencedError],
+    [47, ProducerFencedError],
+    [90, ProducerFencedError],
+    [12, OffsetMetadataTooLargeError],
+    [3, UnknownTopicError],
+    [48, RefusedError],
+    [120, RefusedError],
+    [30, AuthorizationError],
+  ])('code %i for offsets is told as it is, at once', async (number, kind) => {
+    const { failing, begin, fates, producer } = setUp();
+    fates({ TxnOffsetCommit: [code(number)] });
+    const transaction = await begin();
+    const error = await failing(transaction.sendOffsets(offsets(1)), 100);
+    expect(error).toBeInstanceOf(kind);
+    expect(await failing(transaction.commit(), 0)).toBeInstanceOf(RefusedError);
+    await producer.close();
+  });
+
+  it('a partition fails the records for it', async () => {
+    const { failing, begin, fates } = setUp();
+    fates({ AddPartitionsToTxn: [code(29)] });
+    const transaction = await begin();
+    const error = (await failing(transaction.send([record('a')]))) as SendError;
+    expect([states(error), error.cause]).toEqual([['not-written'], expect.any(AuthorizationError)]);
+  });
+
+  it('a transactional id, or its time-out, fails the beginning, with advice', async () => {
+    const { failing, producer, fates } = setUp();
+    fates({ InitProducerId: [code(53), code(50), answered] });
+    expect(await failing(producer.transaction())).toBeInstanceOf(AuthorizationError);
+    expect((await failing(producer.transaction())).message).toMatch(/transaction.max.timeout.ms/);
+  });
+});
+
+describe('an abort', () => {
+  it('gives up what has not left, and does not wait for it', async () => {
+    const { cluster, failing, run, begin, fates } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ Produce: [code(19)] });
+    const sending = failing(transaction.send([record('b')]), 100);
+    await run(transaction.abort(), 2_000);
+    expect(states((await sending) as SendError)).toEqual(['not-written']);
+    expect(cluster.coordinator.isOpen).toBe(false);
+  });
+
+  it('gives up asking for a partition or a group', async () => {
+    const { failing, run, begin, fates } = setUp();
+    const transaction = await begin();
+    fates({ AddPartitionsToTxn: [code(51)], AddOffsetsToTxn: [code(51)] });
+    const steps = [
+      failing(transaction.send([record('a')]), 100),
+      failing(transaction.sendOffsets(offsets(1)), 100),
+    ];
+    await run(transaction.abort(), 2_000);
+    await Promise.all(steps);
+  });
+});
+
+describe('records of unknown fate', () => {
+  it('let nothing follow them in their partition, and the transaction can only be aborted', async () => {
+    const { cluster, failing, run, begin, fates } = setUp({
+      deliveryTimeoutMs: 1_000,
+      requestTimeoutMs: 300,
+    });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ Produce: [lost] });
+    const first = failing(transaction.send([record('b')]));
+    await cluster.runtime.advance(500);
+    const second = failing(transaction.send([record('c')]));
+    await cluster.runtime.advance(3_000);
+    expect(states((await first) as SendError)).toEqual(['unknown']);
+    expect(states((await second) as SendError)).toEqual(['not-written']);
+    fates({});
+    expect(await failing(transaction.commit())).toBeInstanceOf(RefusedError);
+    await run(transaction.abort());
+    const next = await begin();
+    await run(next.send([record('d')]));
+    await run(next.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['d']);
+  });
+});
+
+describe('closing the producer', () => {
+  it('aborts what is open', async () => {
+    const { cluster, producer, run, begin } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    await run(producer.close());
+    expect(cluster.coordinator.isOpen).toBe(false);
+    await expect(transaction.commit()).rejects.toBeInstanceOf(RefusedError);
+    await expect(producer.transaction()).rejects.toBeInstanceOf(ClosedError);
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('is bounded where nothing answers', async () => {
+    const { cluster, producer, run, begin, fates } = setUp();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [neverCame] });
+    await run(producer.close(), 30_000);
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('ends a transaction that is just beginning', async () => {
+    const { cluster, producer, run, failing, fates } = setUp();
+    fates({ InitProducerId: [code(51)] });
+    const beginning = failing(producer.transaction(), 100);
+    await run(producer.close(), 100);
+    expect(await beginning).toBeInstanceOf(ClosedError);
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('a beginning that finds no coordinator ends with its time', async () => {
+    const { producer, failing, fates } = setUp({ deliveryTimeoutMs: 2_000 });
+    fates({ InitProducerId: [code(15)] });
+    expect(await failing(producer.transaction())).not.toBeInstanceOf(RequestTimeoutError);
+    fates({});
+    await expect(producer.transaction()).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,108 @@
+import { AuthenticationError, ConnectionError } from '../../port/errors.js';
+import { VirtualRuntime } from '../../runtime/index.js';
+import { Authentication, saslForKafkajs } from './authentication.js';
+import type { KafkajsConnection } from './kafkajs-connection.js';
+
+const ADDRESS = 'kafka-1:9092';
+
+/** What the authentication sees of kafkajs's connection, with a broker behind it that does as it is told. */
+class ScriptedConnection {
+  authenticatedAt: unknown = 'before';
+  sessionLifetime = { toNumber: () => this.sessionMs };
+  sessionMs = 0;
+  times = 0;
+  refusal: Error | undefined;
+  connected = true;
+
+  async authenticate(): Promise<void> {
+    if (this.authenticatedAt !== null) return;
+    this.times++;
+    if (this.refusal) throw this.refusal;
+    this.authenticatedAt = 'now';
+  }
+
+  isConnected(): boolean {
+    return this.connected;
+  }
+}
+
+describe('the authentication of a connection', () => {
+  let inner: ScriptedConnection;
+  let runtime: VirtualRuntime;
+  let authentication: Authentication;
+
+  beforeEach(() => {
+    inner = new ScriptedConnection();
+    runtime = new VirtualRuntime();
+    const given = inner as unknown as KafkajsConnection;
+    authentication = new Authentication(given, ADDRESS, runtime);
+  });
+
+  const performing = (): Promise<unknown> =>
+    authentication.perform().catch((error: unknown) => error);
+
+  it('is due at first, and never again where the session has no end', async () => {
+    expect(authentication.isDue).toBe(true);
+    await authentication.perform();
+    await runtime.advance(10 * 365 * 86_400_000);
+    expect(authentication.isDue).toBe(false);
+  });
+
+  it.each([
+    [0, 850],
+    [1, 950],
+  ])(
+    'is due again before the session ends (chance %d: after %d of 1,000 ms)',
+    async (chance, at) => {
+      jest.spyOn(runtime, 'random').mockReturnValue(chance);
+      inner.sessionMs = 1_000;
+      await authentication.perform();
+      await runtime.advance(at - 1);
+      expect(authentication.isDue).toBe(false);
+      await runtime.advance(1);
+      expect(authentication.isDue).toBe(true);
+      await authentication.perform();
+      expect(inner.times).toBe(2);
+      expect(authentication.isDue).toBe(false);
+    },
+  );
+
+  it('that the broker refuses says what to check', async () => {
+    inner.refusal = new Error('SASL PLAIN authentication failed: Invalid username or password');
+    const error = await performing();
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(String(error)).toMatch(/kafka-1:9092 .*Invalid username.* Check the sasl mechanism/);
+  });
+
+  it('during which the broker goes away is no refusal: it is tried again', async () => {
+    inner.refusal = new Error('SASL PLAIN authentication failed: Closed connection');
+    inner.connected = false;
+    expect(await performing()).toBeInstanceOf(ConnectionError);
+  });
+
+  it('that is not renewed ends the connection only: the next one shows what the credentials are worth', async () => {
+    await authentication.perform();
+    inner.refusal = new Error('Illegal SASL state');
+    expect(await performing()).toBeInstanceOf(ConnectionError);
+    inner.refusal = new AuthenticationError('The token has expired.');
+    expect(await performing()).toBeInstanceOf(ConnectionError);
+  });
+
+  it('whose token cannot be had is tried again, at first and later', async () => {
+    inner.refusal = new ConnectionError('The token endpoint is down.');
+    expect(await performing()).toBe(inner.refusal);
+  });
+});
+
+describe('the sasl options for kafkajs', () => {
+  it.each(['oauthbearer', 'OAUTHBEARER'])('get a provider of ours for %s', (mechanism) => {
+    expect(saslForKafkajs({ mechanism }).authenticationProvider).toBeInstanceOf(Function);
+  });
+
+  it.each([
+    { mechanism: 'scram-sha-512', username: 'u', password: 'p' },
+    { mechanism: 'oauthbearer', authenticationProvider: () => undefined },
+  ])('stay as they are otherwise: %j', (sasl) => {
+    expect(saslForKafkajs(sasl)).toBe(sasl);
+  });
+});

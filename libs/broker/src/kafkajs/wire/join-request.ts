@@ -1,0 +1,104 @@
+import { ownRequest, type ApiRequest } from './api-request.js';
+import type { Reader } from './reader.js';
+import type { Writer } from './writer.js';
+
+export interface JoinParameters {
+  readonly groupId: string;
+  readonly sessionTimeoutMs: number;
+  readonly rebalanceTimeoutMs: number;
+  readonly memberId: string;
+  readonly groupInstanceId: string | null;
+  readonly protocols: readonly { readonly name: string; readonly metadata: Buffer }[];
+}
+
+export interface JoinAnswer {
+  readonly errorCode: number;
+  readonly generationId: number;
+  readonly groupProtocol: string;
+  readonly leaderId: string;
+  /** A static leader that came back: the group goes on with the plan that it has. */
+  readonly skipAssignment?: boolean;
+  readonly memberId: string;
+  /** Only the leader is told. */
+  readonly members: readonly {
+    readonly memberId: string;
+    readonly groupInstanceId: string | null;
+    readonly memberMetadata: Buffer;
+  }[];
+}
+
+const PROTOCOL_TYPE = 'consumer';
+const FLEXIBLE = 6;
+
+/**
+ * Version 9 tells a static leader that came back that it leads (KIP-814); before it, nobody watches
+ * the topics of such a group until its next rebalance. Brokers before 3.2 have 5.
+ */
+export function joinRequest(join: JoinParameters): ApiRequest<JoinAnswer> {
+  return ownRequest({
+    apiKey: 11,
+    apiName: 'JoinGroup',
+    versions: [5, 9],
+    flexibleFrom: FLEXIBLE,
+    write: (writer, version) => (version < FLEXIBLE ? writePlain : writeCompact)(writer, join),
+    read: (reader, version) => (version < FLEXIBLE ? readPlain : readCompact)(reader),
+  });
+}
+
+function writePlain(writer: Writer, join: JoinParameters): void {
+  writer.string(join.groupId).int32(join.sessionTimeoutMs).int32(join.rebalanceTimeoutMs);
+  writer.string(join.memberId).nullableString(join.groupInstanceId).string(PROTOCOL_TYPE);
+  writer.array(join.protocols, ({ name, metadata }) => writer.string(name).bytes(metadata));
+}
+
+function writeCompact(writer: Writer, join: JoinParameters): void {
+  writer.compactString(join.groupId).int32(join.sessionTimeoutMs).int32(join.rebalanceTimeoutMs);
+  writer.compactString(join.memberId).compactNullableString(join.groupInstanceId);
+  writer.compactString(PROTOCOL_TYPE);
+  writer.compactArray(join.protocols, ({ name, metadata }) => {
+    writer.compactString(name);
+    writer
+      .unsignedVarint(metadata.length + 1)
+      .raw(metadata)
+      .noTags();
+  });
+  writer.compactNullableString(null).noTags();
+}
+
+function readPlain(reader: Reader): JoinAnswer {
+  reader.int32();
+  return {
+    errorCode: reader.int16(),
+    generationId: reader.int32(),
+    groupProtocol: reader.nullableString() ?? '',
+    leaderId: reader.string(),
+    memberId: reader.string(),
+    members: reader.array(() => ({
+      memberId: reader.string(),
+      groupInstanceId: reader.nullableString(),
+      memberMetadata: reader.nullableBytes() ?? Buffer.alloc(0),
+    })),
+  };
+}
+
+function readCompact(reader: Reader): JoinAnswer {
+  reader.int32();
+  const errorCode = reader.int16();
+  const generationId = reader.int32();
+  reader.compactNullableString();
+  const groupProtocol = reader.compactNullableString() ?? '';
+  const leaderId = reader.compactString();
+  const skipAssignment = reader.boolean();
+  const memberId = reader.compactString();
+  const members = reader.compactArray(() => {
+    const member = {
+      memberId: reader.compactString(),
+      groupInstanceId: reader.compactNullableString(),
+      memberMetadata: reader.compactNullableBytes() ?? Buffer.alloc(0),
+    };
+    reader.skipTags();
+    return member;
+  });
+  reader.skipTags();
+  return { errorCode, generationId, groupProtocol, leaderId, skipAssignment, memberId, members };
+}

@@ -1,0 +1,73 @@
+import { AuthenticationError, ConnectionError } from '../../port/errors.js';
+import { oauthBearer, type BearerToken } from './oauth-bearer.js';
+
+const SECRET = 'header.claims.signature';
+
+/** Says `answer` to what is sent to it, in the form of SaslAuthenticate: four bytes of length before the text. */
+function brokerThatSays(answer: string) {
+  const heard: string[] = [];
+  type Exchange = Parameters<ReturnType<typeof oauthBearer>>[0];
+  const saslAuthenticate: Exchange['saslAuthenticate'] = async ({ request, response }) => {
+    const sent = await request.encode();
+    expect(sent.readInt32BE(0)).toBe(sent.length - 4);
+    heard.push(sent.subarray(4).toString());
+    const bytes = Buffer.concat([Buffer.alloc(4), Buffer.from(answer)]);
+    return response.parse(await response.decode(bytes));
+  };
+  return { heard, exchange: { host: 'kafka-1', port: 9092, saslAuthenticate } };
+}
+
+const authenticate = (provider: unknown, answer = '') => {
+  const { heard, exchange } = brokerThatSays(answer);
+  const work = oauthBearer(provider as () => Promise<BearerToken>)(exchange).authenticate();
+  return {
+    heard,
+    ended: work.then(
+      () => 'accepted',
+      (error: Error) => error,
+    ),
+  };
+};
+
+describe('OAUTHBEARER', () => {
+  it('sends the token as RFC 7628 says', async () => {
+    const { heard, ended } = authenticate(async () => ({ value: SECRET }));
+    expect(await ended).toBe('accepted');
+    expect(heard).toEqual([`n,,\u0001auth=Bearer ${SECRET}\u0001\u0001`]);
+  });
+
+  it('sends extensions after it', async () => {
+    const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool-2' };
+    const { heard, ended } = authenticate(async () => ({ value: SECRET, extensions }));
+    expect(await ended).toBe('accepted');
+    expect(heard[0]).toBe(
+      `n,,\u0001auth=Bearer ${SECRET}\u0001logicalCluster=lkc-1\u0001identityPoolId=pool-2\u0001\u0001`,
+    );
+  });
+
+  it('hears a refusal, which comes without an error code, and does not repeat the token', async () => {
+    const { ended } = authenticate(async () => ({ value: SECRET }), '{"status":"invalid_token"}');
+    const error = await ended;
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(String(error)).toMatch(/invalid_token.*Check what the oauthBearerProvider/);
+    expect(String(error)).not.toContain(SECRET);
+  });
+
+  it('takes a provider that fails for an outage, not for a refusal', async () => {
+    const { ended } = authenticate(async () => Promise.reject(new Error('503 from the issuer')));
+    expect(await ended).toBeInstanceOf(ConnectionError);
+    expect(String(await ended)).toContain('503 from the issuer');
+  });
+
+  it.each([
+    ['no function', undefined],
+    ['nothing', async () => undefined],
+    ['a bare text', async () => SECRET],
+    ['no value', async () => ({ value: undefined })],
+  ])('says what a provider has to be, when it is or gives %s', async (_name, provider) => {
+    const error = await authenticate(provider).ended;
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(String(error)).toContain('{ value: token }');
+    expect(String(error)).not.toContain(SECRET);
+  });
+});
