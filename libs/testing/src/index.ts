@@ -5,8 +5,25 @@ export {
   KafkaUnavailableError,
   type RefusedSource,
 } from './kafka/kafka-unavailable-error.js';
+export type {
+  Certificates,
+  SaslMechanism,
+  SecuredListener,
+  SecurityOptions,
+} from './kafka/security-options.js';
 export type { KafkaSource, StartedKafka } from './kafka/started-kafka.js';
 export { unique } from './naming/unique.js';
 export type { ByteCount } from './proxy/flow-control.js';
 export { TcpProxy, type Direction, type TcpProxyOptions } from './proxy/tcp-proxy.js';
+export type { RegisteredReference } from './schema-registry/registry-api.js';
+export {
+  SCHEMA_REGISTRY_VARIABLE,
+  SchemaRegistry,
+  type SchemaRegistryOptions,
+} from './schema-registry/schema-registry.js';
+export {
+  SchemaRegistryError,
+  SchemaRegistryUnavailableError,
+} from './schema-registry/schema-registry-errors.js';
+export type { StartedSchemaRegistry } from './schema-registry/started-schema-registry.js';
 export { eventually, NotEventuallyError, type EventuallyOptions } from './waiting/eventually.js';

@@ -1,3 +1,5 @@
+import type { SecurityOptions } from './security-options.js';
+
 export const DEFAULT_KAFKA_VERSION = '4.1.1';
 
 export interface KafkaServerOptions {
@@ -9,6 +11,8 @@ export interface KafkaServerOptions {
   readonly stockGroupSettings?: boolean;
   /** Puts a TcpProxy before each broker, reached through `proxiedBrokers`. */
   readonly proxied?: boolean;
+  /** Listeners with TLS and SASL beside the plain one, and an authorizer. */
+  readonly security?: SecurityOptions;
   /** `kill`, `restart`, `freeze` and `thaw` will be called: only a broker that we run ourselves will do. */
   readonly controllable?: boolean;
   /** Kafka's version. Default 4.1.1. An external broker is taken as it is. */
@@ -25,6 +29,7 @@ export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
     settings: options.settings ?? {},
     stockGroupSettings: options.stockGroupSettings ?? false,
     proxied: options.proxied ?? false,
+    security: options.security ?? { listeners: {} },
     controllable: options.controllable ?? false,
     version: options.version ?? DEFAULT_KAFKA_VERSION,
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
@@ -38,6 +43,11 @@ export function needsOfJava(recipe: KafkaRecipe): string[] {
   if (Object.keys(recipe.settings).length > 0) needs.push('broker settings');
   if (recipe.stockGroupSettings) needs.push('stock group settings');
   if (recipe.proxied) needs.push('proxies');
+  if (isSecured(recipe.security)) needs.push('security');
   if (recipe.controllable) needs.push('kill and freeze');
   return needs;
+}
+
+function isSecured({ listeners, authorizer = false }: SecurityOptions): boolean {
+  return authorizer || Object.keys(listeners).length > 0;
 }

@@ -8,7 +8,9 @@ import {
   type KafkaServerOptions,
 } from './kafka-server-options.js';
 import { KafkaUnavailableError, type RefusedSource } from './kafka-unavailable-error.js';
+import { missingKeytool } from './local/certificates.js';
 import { withClassArchive } from './local/class-archive.js';
+import { findKeytool } from './local/executables.js';
 import { kafkaJars, type KafkaJars } from './local/kafka-jars.js';
 import { LocalKafka } from './local/local-kafka.js';
 import type { StartedKafka } from './started-kafka.js';
@@ -45,6 +47,11 @@ export class KafkaServer {
   /** Fetches what brokers in local Java need, ahead of the first start. Rejects with KafkaUnavailableError where it cannot. */
   static async prepareJava(version = DEFAULT_KAFKA_VERSION): Promise<void> {
     await javaOf(version);
+  }
+
+  /** What TLS listeners lack on this machine; undefined when they lack nothing. */
+  static missingForTls(): string | undefined {
+    return findKeytool() === undefined ? missingKeytool : undefined;
   }
 }
 

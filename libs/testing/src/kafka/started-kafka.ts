@@ -1,4 +1,5 @@
 import type { TcpProxy } from '../proxy/tcp-proxy.js';
+import type { Certificates } from './security-options.js';
 
 export type KafkaSource = 'external' | 'local' | 'docker';
 
@@ -10,6 +11,10 @@ export interface StartedKafka extends AsyncDisposable {
   /** The same brokers through their proxies: a client that bootstraps here stays behind the proxies. */
   readonly proxiedBrokers: readonly string[];
   readonly proxies: readonly TcpProxy[];
+  /** Bootstrap addresses of the secured listeners, by listener. */
+  readonly securedBrokers: Readonly<Record<string, readonly string[]>>;
+  /** What clients of the TLS listeners need; without any, undefined. */
+  readonly certificates: Certificates | undefined;
   /** Whether `kill`, `shutDown`, `restart`, `freeze` and `thaw` work: only on brokers that we run ourselves. */
   readonly canKill: boolean;
   /** SIGKILL: the broker is gone in mid-sentence; its data stays. */

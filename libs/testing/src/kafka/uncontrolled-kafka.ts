@@ -8,6 +8,8 @@ export class UncontrolledKafka implements StartedKafka {
   readonly canKill = false;
   readonly proxies = [];
   readonly proxiedBrokers = [];
+  readonly securedBrokers = {};
+  readonly certificates = undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(

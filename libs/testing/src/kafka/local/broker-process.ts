@@ -1,118 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import type { Socket } from 'node:net';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Deferred } from '@nest-event-bus/broker/runtime';
+import { JvmProcess, jvmFlags } from './jvm-process.js';
 import type { KafkaJars } from './kafka-jars.js';
-import { launchScript } from './launch-script.js';
 
-type State =
-  | { readonly kind: 'down' }
-  | { readonly kind: 'up' | 'frozen'; readonly child: ChildProcess; readonly exited: Deferred };
-
-/** One broker's JVM. Its folder holds settings, data and log, and survives a kill. */
-export class BrokerProcess {
-  #state: State = { kind: 'down' };
-
-  constructor(
-    private readonly jars: KafkaJars,
-    readonly folder: string,
-  ) {}
-
-  get kind(): State['kind'] {
-    return this.#state.kind;
-  }
-
-  launch(): void {
-    if (this.#state.kind !== 'down') return;
-    const log = openSync(this.#logFile, 'a');
-    const command = [
-      this.jars.java,
-      ...jvmFlags(this.folder, this.jars),
+/** One broker's JVM. */
+export class BrokerProcess extends JvmProcess {
+  constructor(jars: KafkaJars, folder: string) {
+    super(folder, [
+      jars.java,
+      ...jvmFlags(folder),
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+      ...(jars.jvmFlags ?? []),
       '-cp',
-      this.jars.classPath,
-    ];
-    const child = spawn(
-      '/bin/sh',
-      ['-c', launchScript, 'sh', this.folder, ...command, 'kafka.Kafka', 'server.properties'],
-      // A session of its own: Ctrl-C in our terminal reaches us only, and the watcher does the rest.
-      { cwd: this.folder, detached: true, stdio: ['ignore', log, log, 'pipe'] },
-    );
-    closeSync(log);
-    this.#follow(child);
+      jars.classPath,
+      'kafka.Kafka',
+      'server.properties',
+    ]);
   }
-
-  kill(): Promise<void> {
-    return this.#end('SIGKILL');
-  }
-
-  /** Ends in the broker's own orderly way; one that is frozen must thaw for it. */
-  shutDown(): Promise<void> {
-    this.thaw();
-    return this.#end('SIGTERM');
-  }
-
-  freeze(): void {
-    if (this.#state.kind !== 'up') return;
-    this.#state.child.kill('SIGSTOP');
-    this.#state = { ...this.#state, kind: 'frozen' };
-  }
-
-  thaw(): void {
-    if (this.#state.kind !== 'frozen') return;
-    this.#state.child.kill('SIGCONT');
-    this.#state = { ...this.#state, kind: 'up' };
-  }
-
-  /** What the broker printed last; nothing, if it never ran. */
-  async lastWords(): Promise<string> {
-    if (!existsSync(this.#logFile)) return '';
-    const log = await readFile(this.#logFile, 'utf8');
-    return log.trimEnd().split('\n').slice(-30).join('\n');
-  }
-
-  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    if (this.#state.kind === 'down') return;
-    const { child, exited } = this.#state;
-    child.ref();
-    child.kill(signal);
-    await exited.promise;
-  }
-
-  get #logFile(): string {
-    return join(this.folder, 'broker.log');
-  }
-
-  #follow(child: ChildProcess): void {
-    const exited = new Deferred();
-    // Not stdin: Node closes that by itself when the child exits, before we could say a word to the watcher.
-    const watcher = child.stdio[3] as Socket;
-    const gone = (): void => {
-      this.#state = { kind: 'down' };
-      watcher.end('exited\n');
-      exited.resolve();
-    };
-    child.once('exit', gone);
-    child.once('error', gone);
-    // The watcher may have left before it read "exited": then nobody needs to hear it.
-    watcher.on('error', () => undefined);
-    // A server that nobody stops must not keep the process alive: the watcher sweeps up after it.
-    child.unref();
-    watcher.unref();
-    this.#state = { kind: 'up', child, exited };
-  }
-}
-
-/** Temporary files go where the data goes, because a killed JVM leaves them behind. */
-function jvmFlags(folder: string, jars: KafkaJars): string[] {
-  return [
-    '-XX:+UseSerialGC',
-    '-XX:TieredStopAtLevel=1',
-    '-Xmx512m',
-    '-XX:-UsePerfData',
-    `-Djava.io.tmpdir=${folder}`,
-    '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
-    ...(jars.jvmFlags ?? []),
-  ];
 }

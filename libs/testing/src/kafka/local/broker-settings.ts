@@ -1,11 +1,6 @@
 import type { KafkaRecipe } from '../kafka-server-options.js';
-
-export interface BrokerPorts {
-  readonly plain: number;
-  readonly controller: number;
-  /** Where the broker listens for its proxy, and the proxy for clients. */
-  readonly proxied?: { readonly broker: number; readonly proxy: number };
-}
+import { HOST, listenerSettings, type BrokerPorts } from './listeners.js';
+import { securitySettings } from './security-settings.js';
 
 export interface BrokerPlace {
   readonly id: number;
@@ -13,14 +8,16 @@ export interface BrokerPlace {
   /** Every node's controller port, by node id. */
   readonly controllers: readonly number[];
   readonly dataFolder: string;
+  /** Where the certificates lie, if any are needed. */
+  readonly certificateFolder: string;
 }
-
-export const HOST = '127.0.0.1';
 
 /** All settings of one broker; those of the recipe win. */
 export function brokerSettings(place: BrokerPlace, recipe: KafkaRecipe): Record<string, string> {
   return {
     ...placeSettings(place),
+    ...listenerSettings(place.ports, recipe.security.listeners),
+    ...securitySettings(recipe.security, place.certificateFolder),
     ...testSettings(recipe),
   };
 }
@@ -43,26 +40,11 @@ export function toProperties(settings: Readonly<Record<string, string>>): string
     .join('');
 }
 
-function placeSettings({
-  id,
-  ports,
-  controllers,
-  dataFolder,
-}: BrokerPlace): Record<string, string> {
-  const plain = `PLAINTEXT://${HOST}:${ports.plain}`;
-  const controller = `CONTROLLER://${HOST}:${ports.controller}`;
-  const proxied = ports.proxied && `PROXIED://${HOST}:${ports.proxied.broker}`;
-  const advertisedProxy = ports.proxied && `PROXIED://${HOST}:${ports.proxied.proxy}`;
-  const join = (...listeners: (string | undefined)[]): string => listeners.filter(Boolean).join();
+function placeSettings({ id, controllers, dataFolder }: BrokerPlace): Record<string, string> {
   return {
     'process.roles': 'broker,controller',
     'node.id': String(id),
     'controller.quorum.voters': controllers.map((port, node) => `${node}@${HOST}:${port}`).join(),
-    listeners: join(plain, proxied, controller),
-    'advertised.listeners': join(plain, advertisedProxy),
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
-    'controller.listener.names': 'CONTROLLER',
     'log.dirs': dataFolder,
   };
 }

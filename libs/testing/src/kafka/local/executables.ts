@@ -4,13 +4,21 @@ import { delimiter, join } from 'node:path';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function findJava(environment: Environment = process.env): string | undefined {
-  const home = environment['JAVA_HOME'];
-  const atHome = home === undefined ? undefined : executableAt(join(home, 'bin', 'java'));
-  return atHome ?? findExecutable('java', environment);
+  return findBesideJava('java', environment);
+}
+
+export function findKeytool(environment: Environment = process.env): string | undefined {
+  return findBesideJava('keytool', environment);
 }
 
 export function findMaven(environment: Environment = process.env): string | undefined {
   return findExecutable('mvn', environment);
+}
+
+function findBesideJava(name: string, environment: Environment): string | undefined {
+  const home = environment['JAVA_HOME'];
+  const atHome = home === undefined ? undefined : executableAt(join(home, 'bin', name));
+  return atHome ?? findExecutable(name, environment);
 }
 
 function findExecutable(name: string, environment: Environment): string | undefined {

@@ -79,9 +79,18 @@ async function fetchJars(maven: string, version: string, staging: string): Promi
 
 async function formatTemplate(java: string, staging: string): Promise<void> {
   await writeFile(join(staging, 'format.properties'), formatProperties);
-  const tool = ['-cp', join(staging, 'jars', '*'), 'kafka.tools.StorageTool'];
   const format = ['format', '-t', 'bmVzdC1ldmVudC1idXMtdA', '-c', 'format.properties'];
-  await runToEnd(java, [...tool, ...format], { cwd: staging, timeoutMs: 60_000 });
+  await storageTool(java, join(staging, 'jars', '*'), format, staging);
+}
+
+export async function storageTool(
+  java: string,
+  classPath: string,
+  args: readonly string[],
+  folder: string,
+): Promise<void> {
+  const tool = ['-cp', classPath, 'kafka.tools.StorageTool'];
+  await runToEnd(java, [...tool, ...args], { cwd: folder, timeoutMs: 60_000 });
 }
 
 async function moveIntoPlace(staging: string, folder: string): Promise<void> {

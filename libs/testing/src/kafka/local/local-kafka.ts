@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { TcpProxy } from '../../proxy/tcp-proxy.js';
 import type { KafkaRecipe } from '../kafka-server-options.js';
-import { KafkaStartError } from '../kafka-unavailable-error.js';
+import { KafkaStartError, KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { untilReady } from '../readiness.js';
+import { wantsTls, type Certificates } from '../security-options.js';
 import type { StartedKafka } from '../started-kafka.js';
 import { BrokerProcess } from './broker-process.js';
-import { HOST, type BrokerPorts } from './broker-settings.js';
+import { makeCertificates } from './certificates.js';
 import { onFreePorts } from './free-ports.js';
 import type { KafkaJars } from './kafka-jars.js';
+import { HOST, type BrokerPorts } from './listeners.js';
 import { kafkaId, layOutNode } from './node-folder.js';
 
 interface LocalBroker {
@@ -22,10 +24,14 @@ interface LocalBroker {
 /** For clients, for controllers, and two about a proxy. */
 const PORTS_EACH = 4;
 
+const portsEach = ({ security }: KafkaRecipe): number =>
+  PORTS_EACH + Object.keys(security.listeners).length;
+
 /** Brokers in JVMs of our own: combined nodes, each controller and broker at once. */
 export class LocalKafka implements StartedKafka {
   readonly source = 'local';
   readonly canKill = true;
+  #certificates: Certificates | undefined;
   #stopped: Promise<void> | undefined;
 
   private constructor(
@@ -36,7 +42,7 @@ export class LocalKafka implements StartedKafka {
   ) {}
 
   static start(runtime: Runtime, jars: KafkaJars, recipe: KafkaRecipe): Promise<LocalKafka> {
-    return onFreePorts(runtime, recipe.brokers * PORTS_EACH, async (ports) => {
+    return onFreePorts(runtime, recipe.brokers * portsEach(recipe), async (ports) => {
       const folder = await mkdtemp(join(tmpdir(), 'nest-event-bus-kafka-'));
       const nodes = brokerPorts(ports, recipe).map((own, id) => localNode(jars, folder, own, id));
       const kafka = new LocalKafka(runtime, recipe, folder, nodes);
@@ -47,6 +53,17 @@ export class LocalKafka implements StartedKafka {
 
   get brokers(): readonly string[] {
     return this.nodes.map(({ ports }) => `${HOST}:${ports.plain}`);
+  }
+
+  get securedBrokers(): Readonly<Record<string, readonly string[]>> {
+    const names = Object.keys(this.recipe.security.listeners);
+    const at = (name: string): string[] =>
+      this.nodes.map(({ ports }) => `${HOST}:${ports.secured?.[name]}`);
+    return Object.fromEntries(names.map((name) => [name, at(name)]));
+  }
+
+  get certificates(): Certificates | undefined {
+    return this.#certificates;
   }
 
   get proxies(): readonly TcpProxy[] {
@@ -130,7 +147,8 @@ export class LocalKafka implements StartedKafka {
       for (const { process } of this.nodes) process.launch();
       await this.#untilReady();
     } catch (error) {
-      const failure = await this.#failure('did not start', error);
+      const isMissing = error instanceof KafkaUnavailableError;
+      const failure = isMissing ? error : await this.#failure('did not start', error);
       await this.stop();
       throw failure;
     }
@@ -139,9 +157,11 @@ export class LocalKafka implements StartedKafka {
   async #layOut(jars: KafkaJars): Promise<void> {
     const clusterId = kafkaId(this.runtime);
     const controllers = this.nodes.map(({ ports }) => ports.controller);
+    if (wantsTls(this.recipe.security)) this.#certificates = await makeCertificates(this.folder);
     await Promise.all(
       this.nodes.map(({ process: { folder }, ports }, id) => {
-        const place = { id, ports, controllers, dataFolder: join(folder, 'data') };
+        const dataFolder = join(folder, 'data');
+        const place = { id, ports, controllers, dataFolder, certificateFolder: this.folder };
         return layOutNode(this.runtime, jars, this.recipe, { folder, clusterId, place });
       }),
     );
@@ -169,7 +189,15 @@ function localNode(jars: KafkaJars, folder: string, ports: BrokerPorts, id: numb
 
 function brokerPorts(free: readonly number[], recipe: KafkaRecipe): BrokerPorts[] {
   return Array.from({ length: recipe.brokers }, (_, id) => {
-    const [plain = 0, controller = 0, broker = 0, proxy = 0] = free.slice(id * PORTS_EACH);
-    return { plain, controller, ...(recipe.proxied ? { proxied: { broker, proxy } } : {}) };
+    const own = free.slice(id * portsEach(recipe));
+    const [plain = 0, controller = 0, broker = 0, proxy = 0, ...more] = own;
+    const names = Object.keys(recipe.security.listeners);
+    const secured = Object.fromEntries(names.map((name, index) => [name, more[index] ?? 0]));
+    return {
+      plain,
+      controller,
+      secured,
+      ...(recipe.proxied ? { proxied: { broker, proxy } } : {}),
+    };
   });
 }

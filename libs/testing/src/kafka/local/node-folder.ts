@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { KafkaRecipe } from '../kafka-server-options.js';
 import { brokerSettings, toProperties, type BrokerPlace } from './broker-settings.js';
-import type { KafkaJars } from './kafka-jars.js';
+import { storageTool, type KafkaJars } from './kafka-jars.js';
+import { scramUsers } from './security-settings.js';
 
 /** Lays out a broker's folder: server.properties, and formatted data with ids of its own. */
 export async function layOutNode(
@@ -15,6 +16,8 @@ export async function layOutNode(
   const { folder, clusterId, place } = node;
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'server.properties'), toProperties(brokerSettings(place, recipe)));
+  const users = scramUsers(recipe.security);
+  if (users.length > 0) return formatWithUsers(jars, { folder, clusterId, users });
   await cp(jars.template, place.dataFolder, { recursive: true });
   const meta = join(place.dataFolder, 'meta.properties');
   const own = {
@@ -26,6 +29,22 @@ export async function layOutNode(
     .split('\n')
     .filter((line) => line !== '' && !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
   await writeFile(meta, `${others.join('\n')}\n${toProperties(own)}`);
+}
+
+/** Users are part of what is formatted, so no template can be copied. */
+async function formatWithUsers(
+  { java, classPath }: KafkaJars,
+  node: { readonly folder: string; readonly clusterId: string; readonly users: readonly string[] },
+): Promise<void> {
+  const { folder, clusterId, users } = node;
+  // One argument, as an id may begin with a dash.
+  const format = ['format', `--cluster-id=${clusterId}`, '-c', 'server.properties'];
+  await storageTool(
+    java,
+    classPath,
+    [...format, ...users.flatMap((u) => ['--add-scram', u])],
+    folder,
+  );
 }
 
 /** Kafka's form of a UUID: its sixteen bytes as 22 characters. */

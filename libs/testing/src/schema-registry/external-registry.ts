@@ -1,0 +1,52 @@
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { registerSchema, untilAnswering, type RegisteredReference } from './registry-api.js';
+import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
+import type { StartedSchemaRegistry } from './started-schema-registry.js';
+
+/** A registry that somebody else runs: it can be used, but not killed. */
+class ExternalRegistry implements StartedSchemaRegistry {
+  readonly source = 'external';
+
+  constructor(
+    private readonly runtime: Runtime,
+    readonly url: string,
+  ) {}
+
+  register(
+    subject: string,
+    schema: unknown,
+    references?: readonly RegisteredReference[],
+  ): Promise<number> {
+    return registerSchema(this.runtime, this.url, subject, { schema, references });
+  }
+
+  kill(): Promise<void> {
+    return Promise.reject(notOurs());
+  }
+
+  restart(): Promise<void> {
+    return Promise.reject(notOurs());
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+const notOurs = (): SchemaRegistryUnavailableError =>
+  new SchemaRegistryUnavailableError(
+    'this one cannot be killed; start it with controllable: true, in local Java',
+  );
+
+export async function externalRegistry(
+  runtime: Runtime,
+  url: string,
+  timeoutMs: number,
+): Promise<StartedSchemaRegistry> {
+  await untilAnswering(runtime, url, timeoutMs);
+  return new ExternalRegistry(runtime, url);
+}

@@ -1,0 +1,21 @@
+/** No schema registry can be had on this machine: suites skip with this message. */
+export class SchemaRegistryUnavailableError extends Error {
+  readonly code = 'TEST_SCHEMA_REGISTRY_UNAVAILABLE';
+  readonly retriable = false;
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`skipped: needs a schema registry (${reason})`, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A registry that was found and launched, but did not come up, or did not take a schema: never a reason to skip. */
+export class SchemaRegistryError extends Error {
+  readonly code = 'TEST_SCHEMA_REGISTRY';
+  readonly retriable = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
