@@ -3,13 +3,25 @@ import type { Layer } from './merge-layers.js';
 import { PRESETS } from './presets.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 import type { RuleSubject } from './rules/binding-rule.js';
+import { exceptionRoutingRules } from './rules/exception-routing-rules.js';
+import { idempotencyRules } from './rules/idempotency-rules.js';
+import { processingRules } from './rules/processing-rules.js';
 import { retryRules } from './rules/retry-rules.js';
 import { timingRules } from './rules/timing-rules.js';
 import { topicRules } from './rules/topic-rules.js';
+import { transactionRules } from './rules/transaction-rules.js';
 import { show } from './show.js';
 import { below, Violations } from './violations.js';
 
-const RULES = [...timingRules, ...retryRules, ...topicRules];
+const RULES = [
+  ...timingRules,
+  ...retryRules,
+  ...processingRules,
+  ...exceptionRoutingRules,
+  ...topicRules,
+  ...idempotencyRules,
+  ...transactionRules,
+];
 
 export interface ValidatorOptions {
   /** Whether a lifecycle manager is there that a circuit breaker can pause with. Default true. */

@@ -1,16 +1,27 @@
 import { DltStrategy } from '../model/dlt-strategy.js';
 import type { Duration } from './duration.js';
+import { isErrorClass } from './error-matcher.js';
 import {
   IsDuration,
   IsFlag,
   IsListOf,
   IsNested,
   IsOneOf,
+  IsReference,
   IsWholeNumber,
 } from './property-decorators.js';
 import { IsTopicName, IsTopicSuffix } from './topic-name.js';
 
 export type HeaderProfileName = 'eventbus' | 'spring' | 'plain';
+
+/** How much of an exception is written to retry and dead-letter topics. */
+export type ExceptionDetail = 'full' | 'class';
+
+/** What may be written of an exception. Without a stack none is written. */
+export type ErrorRedaction = (error: Error) => {
+  readonly message: string;
+  readonly stack?: string;
+};
 
 export class DltReplayProperties {
   @IsWholeNumber()
@@ -40,6 +51,25 @@ export class DltProperties {
 
   @IsListOf(['eventbus', 'spring', 'plain'])
   headerProfile?: readonly HeaderProfileName[];
+
+  /** How long a `@DltHandler` or a `@DltAlert` may take; later its answer counts no more. */
+  @IsDuration({ min: 1 })
+  handlerTimeoutMs?: Duration;
+
+  /** With 'class' neither message nor stack, which may hold personal data. */
+  @IsOneOf(['full', 'class'])
+  exceptionDetail?: ExceptionDetail;
+
+  /** Where it throws or gives something else, only the class is written. Not asked with exceptionDetail 'class'. */
+  @IsReference(
+    'a function (error) => ({ message, stack })',
+    (value) => typeof value === 'function' && !isErrorClass(value),
+  )
+  redact?: ErrorRedaction;
+
+  /** For one write to a retry or dead-letter topic, with all its repetitions. */
+  @IsDuration({ min: 1 })
+  publishTimeoutMs?: Duration;
 
   /** Look at start whether the topic is there, and warn when it is not. */
   @IsFlag()

@@ -13,6 +13,12 @@ Object.defineProperty(NamedByPrototype.prototype, 'name', { value: 'HttpError' }
 class ConflictError extends NamedByPrototype {}
 
 const timeout = new Timeout();
+const unreadable = (): Error =>
+  Object.defineProperty(new Error(), 'code', {
+    get: () => {
+      throw new TypeError('broken');
+    },
+  });
 
 describe('how closely a matcher names an error', () => {
   it.each<[string, ErrorMatcher, Error, number | undefined]>([
@@ -41,6 +47,15 @@ describe('how closely a matcher names an error', () => {
       Object.assign(new Error(), { code: '503' }),
       undefined,
     ],
+    ['its HTTP status', { status: 503 }, Object.assign(new Error(), { status: 503 }), -1],
+    [
+      'the status of the answer in it',
+      { status: 503 },
+      Object.assign(new Error(), { response: { status: 503 } }),
+      -1,
+    ],
+    ['another status', { status: 503 }, Object.assign(new Error(), { status: 502 }), undefined],
+    ['a code that cannot be read', { code: 'E' }, unreadable(), undefined],
     [
       'a function, closer than any class',
       { matches: ({ message }) => message === '' },
@@ -56,5 +71,21 @@ describe('how closely a matcher names an error', () => {
     expect(closestDistance([Error, DatabaseError, TypeError], timeout)).toBe(1);
     expect(closestDistance([TypeError], timeout)).toBeUndefined();
     expect(closestDistance([], timeout)).toBeUndefined();
+  });
+
+  it('is further away for what names its cause than for whatever names itself', () => {
+    const wrapped = new Error('order failed', { cause: new RangeError('odd', { cause: timeout }) });
+    expect(closestDistance([Timeout], wrapped)).toBe(2_000);
+    expect(closestDistance([DatabaseError, RangeError], wrapped)).toBe(1_000);
+    expect(closestDistance([{ code: 'ETIMEDOUT' }], wrapped)).toBe(1_999);
+    expect(closestDistance([Timeout, Error], wrapped)).toBe(0);
+    expect(closestDistance([EvalError], wrapped)).toBeUndefined();
+  });
+
+  it('does not follow causes for ever, nor what is no error', () => {
+    const own = new Error('its own cause');
+    own.cause = own;
+    expect(closestDistance([TypeError], own)).toBeUndefined();
+    expect(closestDistance([{ code: 1 }], new Error('x', { cause: { code: 1 } }))).toBeUndefined();
   });
 });

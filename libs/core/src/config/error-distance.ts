@@ -1,7 +1,13 @@
+import { isNativeError } from 'node:util/types';
+import { httpStatusOf, isOneOf, read } from '../faults/thrown.js';
 import { simpleName, type ErrorMatcher } from './error-matcher.js';
 
-/** A code or a function is about this very error: closer than any class. */
+/** A code, a status or a function is about this very error: closer than any class. */
 const CLOSEST = -1;
+
+/** Deeper than any classes inherit: whatever names the error is closer than what names its cause. */
+const FURTHER = 1_000;
+const DEEPEST_CAUSE = 8;
 
 /**
  * How closely a matcher names an error: 0 is its own class, each class it inherits from is one
@@ -13,17 +19,32 @@ export function errorDistance(matcher: ErrorMatcher, error: Error): number | und
     return distanceTo(error, ({ constructor }) => constructor === matcher);
   if ('matches' in matcher) return matcher.matches(error) ? CLOSEST : undefined;
   if ('name' in matcher) return distanceToName(matcher.name, error);
-  return (error as { readonly code?: unknown }).code === matcher.code ? CLOSEST : undefined;
+  const isMeant =
+    'status' in matcher
+      ? httpStatusOf(error) === matcher.status
+      : read(error, 'code') === matcher.code;
+  return isMeant ? CLOSEST : undefined;
 }
 
-/** Of the one that matches most closely. */
+/** Of the one that matches most closely. An error that none names is looked for in its causes. */
 export function closestDistance(
   matchers: readonly ErrorMatcher[],
   error: Error,
 ): number | undefined {
-  const distances = matchers.flatMap((matcher) => errorDistance(matcher, error) ?? []);
-  return distances.length === 0 ? undefined : Math.min(...distances);
+  if (matchers.length === 0) return undefined;
+  let at: unknown = error;
+  for (let depth = 0; isErrorLike(at) && depth <= DEEPEST_CAUSE; depth++) {
+    const here = at;
+    const distances = matchers.flatMap((matcher) => errorDistance(matcher, here) ?? []);
+    if (distances.length > 0) return Math.min(...distances) + depth * FURTHER;
+    at = read(at, 'cause');
+  }
+  return undefined;
 }
+
+/** Node's own errors are of another realm where a test runner or a worker makes one. */
+const isErrorLike = (value: unknown): value is Error =>
+  isOneOf(value, [Error]) || isNativeError(value);
 
 /** A `name` counts as well as the class's: bundlers change the one, and libraries set the other. */
 function distanceToName(wanted: string, error: Error): number | undefined {

@@ -4,16 +4,17 @@ import { show } from './show.js';
 
 export type ErrorClass = abstract new (...args: never[]) => Error;
 
-/** An error class, the known name of one, an error's `code`, or a function that looks at the error. */
+/** An error class, the known name of one, an error's `code` or HTTP status, or a function that looks at the error. */
 export type ErrorMatcher =
   | string
   | { readonly code: string | number }
+  | { readonly status: number }
   | { readonly name: string }
   | ErrorClass
   | { readonly matches: (error: Error) => boolean };
 
 const EXPECTED =
-  'an error class, the name of one, { name }, { code } or { matches: (error) => boolean }';
+  'an error class, the name of one, { name }, { code }, { status } or { matches: (error) => boolean }';
 
 /** `TimeoutError`, or with a package: `java.lang.IllegalArgumentException`. */
 const CLASS_NAME = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/;
@@ -28,17 +29,22 @@ export function isErrorMatcher(value: unknown): value is ErrorMatcher {
   if (typeof value === 'function') return isErrorClass(value);
   if (typeof value !== 'object' || value === null) return false;
   if ('matches' in value) return typeof value.matches === 'function';
-  return isPlainObject(value) && isNameOrCode(value);
+  return isPlainObject(value) && isOneProperty(value);
 }
 
-function isNameOrCode(value: Readonly<Record<string, unknown>>): boolean {
+function isOneProperty(value: Readonly<Record<string, unknown>>): boolean {
   const [key, ...others] = Object.keys(value);
   if (others.length > 0) return false;
+  if (key === 'status') return isFailureStatus(value[key]);
   const wanted = key === 'name' || key === 'code' ? value[key] : undefined;
   return (
     (typeof wanted === 'string' && wanted !== '') || (key === 'code' && typeof wanted === 'number')
   );
 }
+
+/** Of HTTP: below 400 nothing has failed. */
+const isFailureStatus = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599;
 
 export const isErrorClass = (value: unknown): value is ErrorClass =>
   typeof value === 'function' && (value === Error || value.prototype instanceof Error);
@@ -81,7 +87,7 @@ function matcherIdentity(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'function') return `name ${matcher.name}`;
   if ('matches' in matcher) return undefined;
   if ('name' in matcher) return `name ${matcher.name}`;
-  return `code ${matcher.code}`;
+  return 'status' in matcher ? `status ${matcher.status}` : `code ${matcher.code}`;
 }
 
 /** For messages. */

@@ -51,7 +51,7 @@ describe('The name of an error', () => {
 
   it.each(Object.entries(PRESETS))('is known in preset %s', (_, { binding }) => {
     for (const matcher of binding.retry?.nonRetryableExceptions ?? []) {
-      expect(NAMED_ERRORS).toContain(matcher);
+      if (typeof matcher === 'string') expect(NAMED_ERRORS).toContain(matcher);
     }
   });
 

@@ -6,6 +6,7 @@ import {
   type ErrorClass,
   type ErrorMatcher,
 } from './error-matcher.js';
+import type { ExceptionRouteProperties } from './exception-route-properties.js';
 import { LIBRARY_ERRORS, NAMED_ERRORS } from './known-errors.js';
 import type { Layer } from './merge-layers.js';
 import { isPlainObject } from './plain-object.js';
@@ -106,5 +107,8 @@ function matchersIn({ values }: Layer): readonly GivenMatcher[] {
     key: `retry.skipToTierMapping[${index}].match`,
     matcher: match,
   }));
-  return [...listed, ...skips];
+  const routes = ((values['exceptionRouting'] ?? []) as Partial<ExceptionRouteProperties>[]).map(
+    ({ match }, index) => ({ key: `exceptionRouting[${index}].match`, matcher: match }),
+  );
+  return [...listed, ...skips, ...routes];
 }

@@ -6,6 +6,7 @@ import { IsErrorTypes } from './error-types.js';
 import { isLoadedOptions, type LoadedOptions } from './loaded-options.js';
 import {
   IsDuration,
+  IsFlag,
   IsMapOf,
   IsNested,
   IsOneOf,
@@ -74,6 +75,13 @@ export class StartupProperties {
   concurrency?: number;
 }
 
+/** What `EventBusMetrics` gives. */
+export class MetricsProperties {
+  /** Without it nothing is counted besides what the bus itself needs. Default true. */
+  @IsFlag()
+  enabled?: boolean;
+}
+
 /** The options of `EventBusModule.forRoot`. */
 export class EventBusProperties {
   /** `'if-configured'` is disabled, with a warning, where no brokers are given. Default true. */
@@ -103,6 +111,9 @@ export class EventBusProperties {
 
   @IsNested(() => StartupProperties)
   startup?: StartupProperties;
+
+  @IsNested(() => MetricsProperties)
+  metrics?: MetricsProperties;
 
   /** The classes that names in `retry` stand for. Files and the environment have nothing but names. */
   @IsErrorTypes()

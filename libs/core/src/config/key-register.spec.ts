@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolvedOrders, orders } from './configuration.spec-support.js';
 import { EventBusProperties } from './event-bus-properties.js';
-import { KEY_REGISTER, keysWithoutEffect } from './key-register.js';
+import { KEY_REGISTER } from './key-register.js';
 import { keyPaths } from './property-tree.js';
 import { resolveOptions } from './resolve-options.js';
 
@@ -49,15 +49,10 @@ describe('The key register', () => {
 
 describe('A key without an effect', () => {
   it('is told when somebody asks for it', () => {
-    expect(pendingKeys({ staticMembership: true, retry: { tiers: [{ delayMs: 1 }] } })).toEqual([
+    expect(pendingKeys({ dlt: { replay: { maxReplays: 5 } } })).toEqual([
       {
-        key: 'staticMembership',
-        path: 'bindings.orders.staticMembership',
-        source: 'the options',
-      },
-      {
-        key: 'retry.tiers[0].delayMs',
-        path: 'bindings.orders.retry.tiers[0].delayMs',
+        key: 'dlt.replay.maxReplays',
+        path: 'bindings.orders.dlt.replay.maxReplays',
         source: 'the options',
       },
     ]);
@@ -66,13 +61,11 @@ describe('A key without an effect', () => {
   it('is told once for the defaults and for a preset, however many bindings there are', () => {
     const options = {
       brokers: 'a:1',
-      defaults: { preset: 'strategy-reconciliation', dlt: { strategy: 'CUSTOM' } },
+      defaults: { preset: 'strategy-reconciliation', dlt: { replay: { batchSize: 7 } } },
       bindings: { a: { topic: 'a', groupId: 'g' }, b: { topic: 'b', groupId: 'g' } },
     } as const;
     expect(resolveOptions(options).pendingKeys.map(({ path }) => path)).toEqual([
-      'defaults.dlt.strategy',
-      'PRESETS.strategy-reconciliation.dlt.topicSuffix',
-      'PRESETS.strategy-reconciliation.dlt.headerProfile',
+      'defaults.dlt.replay.batchSize',
     ]);
   });
 
@@ -86,12 +79,6 @@ describe('A key without an effect', () => {
     };
     expect(pendingKeys(nothing)).toEqual([]);
     expect(pendingKeys({})).toEqual([]);
-  });
-
-  it('may be a list without keys of its own, which is one value', () => {
-    const values = { dlt: { headerProfile: ['eventbus', 'spring'] } };
-    const found = keysWithoutEffect([{ source: 's', path: 'p', values }]);
-    expect(found.map(({ key }) => key)).toEqual(['dlt.headerProfile']);
   });
 
   it('is told of clusters, too', () => {

@@ -7,6 +7,7 @@ import {
   ContainerUnresponsiveException,
   EventBusShuttingDownException,
   InvalidContainerStateException,
+  NoRecordWaitsException,
 } from '../errors/container-errors.js';
 import { EventBusException } from '../errors/event-bus-exception.js';
 import {
@@ -15,13 +16,30 @@ import {
 } from '../errors/event-bus-state-errors.js';
 import {
   BatchProcessingException,
+  DeadLetterRequestedException,
   DeserializationException,
   HandlerDiscoveryException,
   HandlerRefusedException,
   PayloadValidationException,
   UnknownEventTypeException,
 } from '../errors/handler-errors.js';
-import { DltPublishException, EventPublishException } from '../errors/publish-errors.js';
+import {
+  IdempotencyKeyException,
+  IdempotencyStoreException,
+} from '../errors/idempotency-errors.js';
+import {
+  DltPublishException,
+  EventPublishException,
+  RetryPublishException,
+} from '../errors/publish-errors.js';
+import { ErrorResultException, RetryableResultException } from '../errors/result-errors.js';
+import {
+  IllegalArgumentError,
+  NonRetryableException,
+  RetryableException,
+} from '../errors/retry-errors.js';
+import { TransactionException } from '../errors/transaction-errors.js';
+import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { ErrorClass } from './error-matcher.js';
 
 /** The library's own. The keys are written out: a bundler may rename the classes. */
@@ -33,8 +51,10 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   CircuitBreakerOpenException,
   ConfigurationValidationException,
   ContainerUnresponsiveException,
+  DeadLetterRequestedException,
   DeserializationException,
   DltPublishException,
+  ErrorResultException,
   EventBusDisabledException,
   EventBusException,
   EventBusNotReadyException,
@@ -42,8 +62,18 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   EventPublishException,
   HandlerDiscoveryException,
   HandlerRefusedException,
+  IdempotencyKeyException,
+  IdempotencyStoreException,
+  IllegalArgumentError,
   InvalidContainerStateException,
+  NoRecordWaitsException,
+  NonRetryableException,
   PayloadValidationException,
+  RetryableException,
+  RetryableResultException,
+  RetryPublishException,
+  SchemaRegistryUnavailableException,
+  TransactionException,
   UnknownEventTypeException,
 });
 
@@ -61,7 +91,7 @@ export const NAMED_ERRORS: readonly string[] = Object.freeze([
   // What an AbortSignal rejects with: one class, DOMException, which the name tells apart.
   'AbortError',
   'TimeoutError',
-  // Preset `brokers` has these. None stands for TypeError: that is how fetch says that the network failed.
+  // Preset `brokers` has these. None stands for TypeError: its preset tells those of a bug from those of fetch.
   'ClassCastException',
   'IllegalArgumentException',
   'NullPointerException',

@@ -1,4 +1,4 @@
-import { isPlainObject, type PlainObject } from './plain-object.js';
+import { isPlainObject, isSettings, type PlainObject } from './plain-object.js';
 
 /** What one place says, already checked. */
 export interface Layer {
@@ -17,7 +17,11 @@ export interface Merged {
   readonly origins: ReadonlyMap<string, Layer>;
 }
 
-/** The highest layer comes first and wins, key by key. A list is one value: it is never mixed. */
+/**
+ * The highest layer comes first and wins, key by key. A list is one value, and so is what has
+ * methods: neither is ever mixed. But where one layer has settings under a key, all of them do: then
+ * a function in them is a setting like any other.
+ */
 export function mergeLayers(layers: readonly Layer[]): Merged {
   const origins = new Map<string, Layer>();
   const sections = layers.map((layer) => ({ layer, section: layer.values }));
@@ -41,15 +45,25 @@ function mergeSections(
     const [highest] = given;
     if (!highest) continue;
     const inner = highest.section[key];
-    if (isPlainObject(inner)) merged[key] = mergeSections(innerOf(given, key), `${path}.`, origins);
-    else merged[key] = inner;
+    const accepts = given.some(({ section }) => hasSettings(section[key]))
+      ? isPlainObject
+      : isSettings;
+    if (accepts(inner)) {
+      merged[key] = mergeSections(innerOf(given, key, accepts), `${path}.`, origins);
+    } else merged[key] = inner;
     origins.set(path, highest.layer);
   }
   return merged;
 }
 
-const innerOf = (sections: readonly Section[], key: string): readonly Section[] =>
+const hasSettings = (value: unknown): boolean => isSettings(value) && Object.keys(value).length > 0;
+
+const innerOf = (
+  sections: readonly Section[],
+  key: string,
+  accepts: (value: unknown) => value is PlainObject,
+): readonly Section[] =>
   sections.flatMap(({ layer, section }) => {
     const inner = section[key];
-    return isPlainObject(inner) ? [{ layer, section: inner }] : [];
+    return accepts(inner) ? [{ layer, section: inner }] : [];
   });

@@ -1,3 +1,4 @@
+import { isTypeErrorOfABug } from '../faults/type-error-of-a-bug.js';
 import { resolvedOrders } from './configuration.spec-support.js';
 import { PRESET_NAMES, type PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
@@ -123,6 +124,7 @@ describe('A preset', () => {
       'IllegalArgumentException',
       'NullPointerException',
       'ClassCastException',
+      { matches: isTypeErrorOfABug },
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { isTypeErrorOfABug } from '../faults/type-error-of-a-bug.js';
 import { deepFreeze } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import type { RetryTierProperties } from './retry-properties.js';
@@ -7,7 +8,7 @@ import type { BindingDefaults } from './topic-binding-properties.js';
 export interface Preset {
   readonly binding: Readonly<BindingDefaults>;
   /** What a tier has that says no more than its delay. */
-  readonly tier: Readonly<Omit<RetryTierProperties, 'delayMs'>>;
+  readonly tier: Readonly<Omit<RetryTierProperties, 'delayMs' | 'maxDelayMs'>>;
   /**
    * Whether each tier must wait longer than the one before. `resilient` has a number of hops with
    * one fixed delay, so there equal ones are allowed; a shorter one is a mistake everywhere.
@@ -77,9 +78,15 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
           'IllegalArgumentException',
           'NullPointerException',
           'ClassCastException',
+          // What JavaScript throws in their place.
+          { matches: isTypeErrorOfABug },
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },
+      topics: {
+        retry: { partitions: 1, retentionDays: 1 },
+        dlt: { partitions: 1, retentionDays: 30 },
+      },
     },
     tier: { topicSuffix: '-retry' },
     tierDelays: 'increasing',

@@ -19,6 +19,7 @@ export type PropertyKind =
   | 'duration'
   | 'choice'
   | 'choices'
+  | 'list'
   | 'matcher'
   | 'matchers'
   | 'reference'
@@ -39,6 +40,8 @@ export interface PropertyShape {
   readonly type?: () => PropertiesClass;
   /** The value is not repeated anywhere. */
   readonly secret?: boolean;
+  /** What a reference is kept as. Left out: as it is. */
+  readonly kept?: (value: unknown) => unknown;
 }
 
 export const PROPERTY_CONTEXT = 'eventBusProperty';
@@ -89,6 +92,19 @@ export function IsTextOrTexts(expectation: string): PropertyDecorator {
 const isString = (value: unknown): boolean => typeof value === 'string';
 const isListOf = (value: unknown, accepts: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && Array.from<unknown>(value).every(accepts);
+
+/** A list of texts, which may be empty. */
+export function IsListOfTexts(
+  expectation: string,
+  accepts: (text: string) => boolean,
+): PropertyDecorator {
+  return Property({
+    kind: 'list',
+    rule: 'LIST',
+    accepts: (value) => isListOf(value, (item) => typeof item === 'string' && accepts(item)),
+    complaint: mustBe(expectation),
+  });
+}
 
 export function IsFlag(): PropertyDecorator {
   return Property({
@@ -198,7 +214,7 @@ function slip(value: unknown, choices: readonly (string | boolean)[]): string {
 export function IsReference(
   expectation: string,
   accepts: (value: unknown) => boolean,
-  { secret = false } = {},
+  { secret = false, kept }: Pick<PropertyShape, 'secret' | 'kept'> = {},
 ): PropertyDecorator {
   return Property({
     kind: 'reference',
@@ -206,6 +222,7 @@ export function IsReference(
     accepts,
     complaint: secret ? mustBeSecretly(expectation) : mustBe(expectation),
     secret,
+    kept,
   });
 }
 
@@ -213,13 +230,14 @@ export function IsReference(
 const mustBeSecretly = (expectation: string) => (value: unknown) =>
   `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : show(value)}.`;
 
-export function IsNested(type: () => PropertiesClass): PropertyDecorator {
+export function IsNested(type: () => PropertiesClass, { secret = false } = {}): PropertyDecorator {
   return Property({
     kind: 'nested',
     rule: 'OBJECT',
     type,
     accepts: (value) => value instanceof type(),
-    complaint: mustBe('a plain object'),
+    complaint: secret ? mustBeSecretly('a plain object') : mustBe('a plain object'),
+    secret,
   });
 }
 

@@ -37,7 +37,7 @@ const DURATION =
 const NO_DURATION =
   "is no duration. Write a number of milliseconds, or a text like '250ms', '10s', '5m', '1h' or '7d'.";
 const MATCHER =
-  'an error class, the name of one, { name }, { code } or { matches: (error) => boolean }';
+  'an error class, the name of one, { name }, { code }, { status } or { matches: (error) => boolean }';
 
 interface Kind {
   readonly key: string;
@@ -102,7 +102,7 @@ const KINDS: readonly Kind[] = [
     rule: 'CHOICE',
     message: (shown, value) => {
       const list = Array.isArray(value) ? `[${value.join(', ')}]` : shown;
-      return `must be one or a list of 'range', 'sticky', each at most once; got ${list}.`;
+      return `must be one or a list of 'cooperative-sticky', 'sticky', 'range', each at most once; got ${list}.`;
     },
   },
   { key: 'retry', rule: 'OBJECT', message: mustBe('a plain object'), takes: isPlainObjectOnly },
@@ -186,16 +186,16 @@ describe('A value of the wrong type', () => {
       "CHOICE bindings.orders.listenerType: must be one of 'SINGLE', 'BATCH'; got 'single'. Did you mean 'SINGLE'?",
     ],
     [
-      { assignmentStrategy: 'cooperative-sticky' },
-      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'range', 'sticky', each at most once; got 'cooperative-sticky'.",
+      { assignmentStrategy: 'cooperative-stick' },
+      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'cooperative-sticky', 'sticky', 'range', each at most once; got 'cooperative-stick'. Did you mean 'cooperative-sticky'?",
     ],
     [
       { assignmentStrategy: ['stiky', 'range'] },
-      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'range', 'sticky', each at most once; got ['stiky', 'range']. Did you mean 'sticky'?",
+      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'cooperative-sticky', 'sticky', 'range', each at most once; got ['stiky', 'range']. Did you mean 'sticky'?",
     ],
     [
       { assignmentStrategy: ['range', 'range'] },
-      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'range', 'sticky', each at most once; got ['range', 'range'].",
+      "CHOICE bindings.orders.assignmentStrategy: must be one or a list of 'cooperative-sticky', 'sticky', 'range', each at most once; got ['range', 'range'].",
     ],
     [
       { maxPollIntervalMs: '0s' },

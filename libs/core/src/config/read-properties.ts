@@ -31,8 +31,23 @@ export function readProperties(
   const opaque = new OpaqueValues();
   const plain = takeApart(type, given, path, { opaque, violations });
   const instance = opaque.putBack(plainToInstance(type, plain));
-  report(validateSync(instance, { validationError: { target: false } }), path, violations);
+  const errors = errorsIn(instance);
+  if (!errors) {
+    const message = `cannot be checked: it has a list or an object where none belongs, with something in it that is no plain value. Remove it.`;
+    violations.add('OBJECT', path, undefined, message);
+    return {};
+  }
+  report(errors, path, violations);
   return valuesOf(type, instance, path, violations);
+}
+
+/** undefined where class-validator itself fails: it asks every object that it comes across for its class. */
+function errorsIn(instance: object): readonly ValidationError[] | undefined {
+  try {
+    return validateSync(instance, { validationError: { target: false } });
+  } catch {
+    return undefined;
+  }
 }
 
 interface Reading {
@@ -90,6 +105,7 @@ function takeValueApart(
     case 'duration':
     case 'choice':
     case 'choices':
+    case 'list':
       return reading.opaque.hide(value);
   }
 }
@@ -179,7 +195,8 @@ function valueOf(
       valuesOf(type(), item as object, `${path}[${index}]`, violations),
     );
   }
-  if (kind === 'reference' || kind === 'map') return value;
+  if (kind === 'reference') return shape.kept ? shape.kept(value) : value;
+  if (kind === 'map') return value;
   return copyOf(value);
 }
 

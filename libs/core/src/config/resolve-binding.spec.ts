@@ -5,6 +5,7 @@ import {
   violationsOf,
 } from './configuration.spec-support.js';
 import { resolveBinding } from './resolve-binding.js';
+import { ExceptionRoutingDecision } from '../model/exception-routing-decision.js';
 import { resolveOptions } from './resolve-options.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 
@@ -13,6 +14,8 @@ const tier = (topic: string, group: string, number: number, delayMs: number) => 
   topic: `${topic}.retry-${number}`,
   groupId: `${group}.retry-${number}`,
   delayMs,
+  multiplier: 1,
+  maxDelayMs: 3_600_000,
   maxAttempts: 3,
   topicSuffix: 'retry-{n}',
   concurrency: 1,
@@ -27,6 +30,7 @@ const NOTIFICATIONS: ResolvedBinding = {
   cluster: 'default',
   listenerType: 'SINGLE',
   ackMode: 'MANUAL_IMMEDIATE',
+  ack: 'auto',
   concurrency: 1,
   maxPollRecords: 50,
   maxPollIntervalMs: 600_000,
@@ -36,8 +40,9 @@ const NOTIFICATIONS: ResolvedBinding = {
   idleBetweenPollsMs: 0,
   autoStartup: true,
   staticMembership: false,
+  groupInstanceId: '{binding}-{hostname}-{index}',
   offsetReset: 'earliest',
-  assignmentStrategy: ['sticky', 'range'],
+  assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
   retry: {
     mode: 'in-line',
     tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000 },
@@ -46,6 +51,8 @@ const NOTIFICATIONS: ResolvedBinding = {
       tier('notifications.outbox', 'notification-service', 2, 60_000),
       tier('notifications.outbox', 'notification-service', 3, 300_000),
     ],
+    onBudgetExceeded: 'DLT',
+    poisonAfter: 0,
     retryableExceptions: [],
     nonRetryableExceptions: [],
     skipToTierMapping: [],
@@ -67,15 +74,44 @@ const NOTIFICATIONS: ResolvedBinding = {
     strategy: 'STORE_ONLY',
     replay: { maxReplays: 3, cooldownMs: 3_600_000, batchSize: 100 },
     headerProfile: ['eventbus'],
+    exceptionDetail: 'full',
+    publishTimeoutMs: 30_000,
+    handlerTimeoutMs: 10_000,
     verifyTopic: false,
   },
+  provisioning: 'verify',
+  topics: {
+    partitions: 0,
+    retentionDays: 0,
+    replicationFactor: 0,
+    retry: { partitions: 0, retentionDays: 0 },
+    dlt: { partitions: 0, retentionDays: 0 },
+  },
+  exceptionRouting: [],
   batchFailureStrategy: 'SEEK_TO_FAILED',
+  batchRedeliveries: 1,
   orderingMode: 'RELAXED_IN_RETRY',
   strictExhaustion: 'DLT',
   unknownType: 'skip',
   typeFrom: 'event-type',
+  deserializer: 'json',
+  typedJson: { types: {}, trustedPackages: ['*'] },
+  schemaRegistry: undefined,
+  schemaVersion: { from: 'schema-version', supported: [] },
   enhancers: 'local',
+  stuckHandlerMs: 300_000,
+  processing: { by: 'partition', maxConcurrency: 64 },
+  commit: { strict: false },
+  transactions: { enabled: false, idPrefix: 'eventbus-' },
   rebalance: { drainTimeoutMs: 10_000 },
+  idempotency: {
+    store: 'none',
+    key: 'position',
+    ttlMs: 86_400_000,
+    leaseMs: 60_000,
+    timeoutMs: 5_000,
+    onStoreFailure: 'fail',
+  },
   expectedProcessingMs: 0,
 };
 
@@ -150,6 +186,8 @@ describe('The sample bindings', () => {
           tier('orders.events', 'order-service', 2, 60_000),
           { ...tier('orders.events', 'order-service', 3, 300_000), maxAttempts: 2 },
         ],
+        onBudgetExceeded: 'DLT',
+        poisonAfter: 0,
         retryableExceptions: [TimeoutException],
         nonRetryableExceptions: [ValidationException],
         skipToTierMapping: [{ match: ServiceUnavailableException, tier: 2 }],
@@ -161,6 +199,9 @@ describe('The sample bindings', () => {
         strategy: 'ALERT_AND_STORE',
         replay: { maxReplays: 5, cooldownMs: 1_800_000, batchSize: 50 },
         headerProfile: ['eventbus'],
+        exceptionDetail: 'full',
+        publishTimeoutMs: 30_000,
+        handlerTimeoutMs: 10_000,
         verifyTopic: false,
       },
     });
@@ -191,6 +232,36 @@ describe('The sample bindings', () => {
       (Object.isFrozen(value) && Object.values(value).every(isDeeplyFrozen));
     expect(bindings.every(isDeeplyFrozen)).toBe(true);
     expect(Object.isFrozen(bindings)).toBe(true);
+  });
+});
+
+describe('A function among settings', () => {
+  const redact = () => ({ message: '' });
+
+  it('is taken as it is, and the settings around it are mixed and frozen as ever', () => {
+    const { dlt } = resolvedOrders(
+      { dlt: { replay: { batchSize: 7 }, headerProfile: ['spring'] } },
+      { defaults: { dlt: { redact, topicSuffix: 'dead' } } },
+    );
+    expect(dlt).toStrictEqual({
+      ...NOTIFICATIONS.dlt,
+      topic: 'orders.events.dead',
+      topicSuffix: 'dead',
+      replay: { maxReplays: 3, cooldownMs: 3_600_000, batchSize: 7 },
+      headerProfile: ['spring'],
+      redact,
+    });
+    expect([dlt, dlt.replay, dlt.headerProfile].every((part) => Object.isFrozen(part))).toBe(true);
+    expect(Object.isFrozen(redact)).toBe(false);
+  });
+
+  it.each([
+    ['a text', 'no', "got 'no'"],
+    ['a class of errors', RangeError, 'got a function'],
+  ])('cannot be %s', (_, value, shown) => {
+    expect(complaintsOf(() => resolvedOrders({ dlt: { redact: value as never } }))).toEqual([
+      `REFERENCE bindings.orders.dlt.redact: must be a function (error) => ({ message, stack }); ${shown}.`,
+    ]);
   });
 });
 
@@ -225,9 +296,23 @@ describe('A default that depends on something else', () => {
     expect(dlt({ topicSuffix: '-dlq', topic: 'graveyard' })).toBe('graveyard');
   });
 
+  it('has no classifier, and takes one as it is', () => {
+    expect(resolvedOrders().classifier).toBeUndefined();
+    const classifier = { classify: () => ExceptionRoutingDecision.nextTier(), calls: 0 };
+    const defaults = { classifier: { classify: () => ExceptionRoutingDecision.deadLetter() } };
+    const binding = resolvedOrders({ classifier }, { defaults });
+    expect(binding.classifier).toBe(classifier);
+    expect(Object.isFrozen(classifier)).toBe(false);
+    expect(resolvedOrders({}, { defaults }).classifier).toBe(defaults.classifier);
+  });
+
   it('takes one assignment strategy for a list of one', () => {
     expect(resolvedOrders({ assignmentStrategy: 'range' }).assignmentStrategy).toEqual(['range']);
   });
+});
+
+it('A binding has no naming strategy of its own unless it says so', () => {
+  expect(resolvedOrders({})).not.toHaveProperty('naming');
 });
 
 describe('For one key the highest layer counts that says something', () => {

@@ -4,15 +4,20 @@ import { EVENTBUS_DEFAULTS } from './defaults.js';
 import { rejectUnknownErrors, withClass, type ErrorTypes } from './error-types.js';
 import { mergeLayers, type Layer, type Merged } from './merge-layers.js';
 import { suggestion } from '../model/nearest-name.js';
-import { deepFreeze, isForbiddenKey } from './plain-object.js';
+import { deepFreeze, freezeSettings, isForbiddenKey } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
 import { isBrokenIn, readLayer } from './read-layer.js';
+import { requireIdempotencyStore } from './require-idempotency-store.js';
+import { requireProcessing } from './require-processing.js';
+import { requireTransactions } from './require-transactions.js';
+import { requireRoutes, resolveRoutes } from './resolve-exception-routes.js';
+import { requireFormatParts, resolveFormats } from './resolve-formats.js';
 import type { ResolvedBinding, ResolvedTier } from './resolved-binding.js';
 import type { BindingContext } from './resolved-options.js';
 import { show } from './show.js';
 import { TopicBindingProperties } from './topic-binding-properties.js';
-import { joinSuffix, tierTopic } from './topic-name.js';
+import { topicNames } from './topic-naming.js';
 import { below, Violations } from './violations.js';
 
 /** What one place says about one binding. */
@@ -83,8 +88,13 @@ export function draftBinding(
   requireKeys(merged, path, isBroken, violations);
   requireDelays(merged, preset, path, violations);
   requireSkips(merged, path, isBroken, violations);
+  requireRoutes(merged, path, isBroken, violations);
+  requireFormatParts(merged, path, isBroken, violations);
+  requireIdempotencyStore(merged, LIBRARY, path, isBroken, violations);
+  requireProcessing(merged, LIBRARY, path, isBroken, violations);
+  requireTransactions(merged, LIBRARY, path, isBroken, violations);
   requireCluster(merged, path, context, isBroken, violations);
-  const binding = complete(name, merged, preset, context.errorTypes);
+  const binding = complete(name, merged, preset, context.errorTypes, violations);
   violations.include(
     new ConfigurationValidator(context).violationsOf(binding, {
       isBroken: (key) => isBroken(key) || violations.touches(below(path, key)),
@@ -217,10 +227,22 @@ function complete(
   merged: Merged,
   preset: PresetName,
   types: ErrorTypes | undefined,
+  violations: Violations,
 ): ResolvedBinding {
   const values = merged.values as unknown as MergedValues;
   // Missing or wrong ones were reported; the rules that read them are not asked.
-  const { topic = '', groupId = '', listenerType, retry, dlt } = values;
+  const { topic = '', groupId = '', listenerType, retry, dlt, naming } = values;
+  const tiers = tiersOf(merged, preset);
+  const names = topicNames(
+    {
+      path: below('bindings', name),
+      topic,
+      naming: topic === '' ? undefined : naming,
+      retrySuffixes: tiers.map(({ topicSuffix }) => topicSuffix),
+      deadLetter: dlt,
+    },
+    violations,
+  );
   return {
     ...values,
     name,
@@ -229,18 +251,20 @@ function complete(
     groupId,
     maxPollRecords: maxPollRecordsOf(values.maxPollRecords, listenerType),
     assignmentStrategy: [values.assignmentStrategy].flat(),
+    ...resolveFormats(merged, (key) => merged.origins.get(key) !== LIBRARY),
+    exceptionRouting: resolveRoutes(merged, types),
     retry: {
       ...retry,
       ...exceptionsOf(retry, types),
-      tiers: tiersOf(merged, preset).map(({ delayMs = 0, ...tier }, index) => ({
+      tiers: tiers.map(({ delayMs = 0, ...tier }, index) => ({
         delayMs,
         ...tier,
         number: index + 1,
-        topic: tierTopic(topic, tier.topicSuffix, index + 1),
+        topic: names.retry[index]!,
         groupId: `${groupId}.retry-${index + 1}`,
       })),
     },
-    dlt: { ...dlt, topic: dlt.topic ?? joinSuffix(topic, dlt.topicSuffix) },
+    dlt: freezeSettings({ ...dlt, topic: names.deadLetter }),
   };
 }
 
@@ -250,10 +274,9 @@ const exceptionsOf = (
 ) => ({
   retryableExceptions: retryableExceptions.map((matcher) => withClass(matcher, types)),
   nonRetryableExceptions: nonRetryableExceptions.map((matcher) => withClass(matcher, types)),
-  skipToTierMapping: skipToTierMapping.map((skip) => ({
-    ...skip,
-    match: withClass(skip.match, types),
-  })),
+  skipToTierMapping: skipToTierMapping.map((skip) =>
+    freezeSettings({ ...skip, match: withClass(skip.match, types) }),
+  ),
 });
 
 const maxPollRecordsOf = (

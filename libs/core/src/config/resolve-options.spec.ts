@@ -169,6 +169,7 @@ describe('The options of the application', () => {
       bindings: [],
       shutdown: { drainTimeoutMs: 30_000 },
       startup: { concurrency: 16 },
+      metrics: { enabled: true },
       runtime: undefined,
       unusedKeys: [],
       pendingKeys: [],
@@ -177,10 +178,17 @@ describe('The options of the application', () => {
 
   it('take durations in words, and fall back key by key', () => {
     const options = { brokers: 'a:1', shutdown: { drainTimeoutMs: '1m' } } as const;
-    const loaders = [{ startup: { concurrency: 3 }, shutdown: { drainTimeoutMs: 1 } }];
+    const loaders = [
+      {
+        startup: { concurrency: 3 },
+        shutdown: { drainTimeoutMs: 1 },
+        metrics: { enabled: false },
+      },
+    ];
     const resolved = resolveOptions(options, { loaders });
     expect(resolved.shutdown.drainTimeoutMs).toBe(60_000);
     expect(resolved.startup.concurrency).toBe(3);
+    expect(resolved.metrics.enabled).toBe(false);
   });
 
   it('may be an instance of their class, with bindings of theirs', () => {
@@ -353,6 +361,11 @@ describe('A loader', () => {
 });
 
 describe('Whatever is given', () => {
+  it('may hold what class-validator itself cannot look at', () => {
+    const shutdown = [[[{ constructor: null }]]];
+    expect(complaintsOf(() => resolveOptions({ shutdown } as never))[0]).toContain('OBJECT');
+  });
+
   it('the answer is settings or a ConfigurationValidationException, and nothing else', () => {
     const key = fc.constantFrom(
       ...Object.keys(EVENTBUS_DEFAULTS.binding),

@@ -63,6 +63,7 @@ export function resolveOptions(
     bindings: Object.freeze(bindings),
     shutdown: sectionWithDefaults(values['shutdown'], EVENTBUS_DEFAULTS.shutdown),
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
+    metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
     runtime: runtimeOf(roots),
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     pendingKeys: deepFreeze(pendingKeys(clusters, drafts)),
@@ -100,11 +101,11 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
 
 /** What is merged key by key. Maps and references are not: they are taken from their layer as they are. */
 const mergeable = ({
-  values: { enabled, defaults, shutdown, startup },
+  values: { enabled, defaults, shutdown, startup, metrics },
   ...layer
 }: Layer): Layer => ({
   ...layer,
-  values: { enabled, defaults, shutdown, startup },
+  values: { enabled, defaults, shutdown, startup, metrics },
 });
 
 const runtimeOf = (roots: readonly Layer[]): ResolvedOptions['runtime'] =>
@@ -227,7 +228,7 @@ const pendingKeys = (
   ...keysWithoutEffect(drafts.flatMap((draft) => draft.layers)),
 ];
 
-/** Shutdown and startup have no nesting: their defaults lie below what was said. */
+/** Shutdown, startup and metrics have no nesting: their defaults lie below what was said. */
 function sectionWithDefaults<T extends object>(given: unknown, defaults: T): Readonly<T> {
   return Object.freeze({ ...defaults, ...(isPlainObject(given) ? given : {}) });
 }

@@ -1,14 +1,26 @@
 import type { AssignorName } from '@nest-event-bus/broker';
+import type { ExceptionClassifier } from '../model/handler-interfaces.js';
 import type { CircuitBreakerProperties } from './circuit-breaker-properties.js';
-import type { DltProperties, DltReplayProperties } from './dlt-properties.js';
+import type { DltProperties, DltReplayProperties, ErrorRedaction } from './dlt-properties.js';
+import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
 import type { Duration } from './duration.js';
+import type { IdempotencyProperties, ResolvedIdempotencyKey } from './idempotency-properties.js';
+import type { ExceptionRouteProperties } from './exception-route-properties.js';
 import type {
   RetryProperties,
   RetryTierProperties,
   SkipToTierProperties,
   Tier0Properties,
 } from './retry-properties.js';
+import type { FormatProperties } from './format-properties.js';
+import type { ResolvedFormats } from './resolve-formats.js';
+import type {
+  CommitProperties,
+  ProcessingProperties,
+  TransactionProperties,
+} from './processing-properties.js';
 import type { RebalanceProperties, TopicBindingProperties } from './topic-binding-properties.js';
+import type { TopicShapeProperties, TopicsProperties } from './topics-properties.js';
 
 /** Every key has its value, every duration is a number of milliseconds. */
 export type Resolved<T> = {
@@ -35,19 +47,57 @@ export interface ResolvedRetry extends Omit<
 }
 
 /** `topic` is the whole name, whether it was given or made with the suffix. */
-export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay'> {
+export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay' | 'redact'> {
+  readonly redact?: ErrorRedaction;
   readonly replay: Resolved<DltReplayProperties>;
 }
 
+/** `tier` only with SKIP_TO_TIER. */
+export type ResolvedExceptionRoute = Readonly<ExceptionRouteProperties>;
+
+export interface ResolvedIdempotency extends Omit<Resolved<IdempotencyProperties>, 'key'> {
+  readonly key: ResolvedIdempotencyKey;
+}
+
+export type ResolvedTopicShape = Resolved<TopicShapeProperties>;
+
+export interface ResolvedTopics extends Omit<Resolved<TopicsProperties>, 'retry' | 'dlt'> {
+  readonly retry: ResolvedTopicShape;
+  readonly dlt: ResolvedTopicShape;
+}
+
 /** A binding with nothing left open. Frozen all the way down; opaque values are the user's own. */
-export interface ResolvedBinding extends Omit<
-  Resolved<TopicBindingProperties>,
-  'retry' | 'circuitBreaker' | 'dlt' | 'rebalance' | 'assignmentStrategy'
-> {
+export interface ResolvedBinding
+  extends
+    Omit<
+      Resolved<TopicBindingProperties>,
+      | 'retry'
+      | 'circuitBreaker'
+      | 'dlt'
+      | 'rebalance'
+      | 'processing'
+      | 'commit'
+      | 'idempotency'
+      | 'transactions'
+      | 'assignmentStrategy'
+      | 'exceptionRouting'
+      | 'classifier'
+      | 'naming'
+      | keyof FormatProperties
+    >,
+    ResolvedFormats {
   readonly name: string;
   readonly assignmentStrategy: readonly AssignorName[];
+  readonly exceptionRouting: readonly ResolvedExceptionRoute[];
+  readonly classifier?: ExceptionClassifier;
+  readonly naming?: TopicNamingStrategy;
   readonly retry: ResolvedRetry;
   readonly circuitBreaker: Resolved<CircuitBreakerProperties>;
   readonly dlt: ResolvedDlt;
   readonly rebalance: Resolved<RebalanceProperties>;
+  readonly processing: Resolved<ProcessingProperties>;
+  readonly commit: Resolved<CommitProperties>;
+  readonly topics: ResolvedTopics;
+  readonly idempotency: ResolvedIdempotency;
+  readonly transactions: Resolved<TransactionProperties>;
 }

@@ -1,7 +1,11 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ErrorTypes } from './error-types.js';
-import type { ShutdownProperties, StartupProperties } from './event-bus-properties.js';
+import type {
+  MetricsProperties,
+  ShutdownProperties,
+  StartupProperties,
+} from './event-bus-properties.js';
 import type { PendingKey } from './key-register.js';
 import type { UnusedKey } from './loaded-options.js';
 import type { Layer } from './merge-layers.js';
@@ -37,6 +41,7 @@ export interface ResolvedOptions {
   readonly bindings: readonly ResolvedBinding[];
   readonly shutdown: Resolved<ShutdownProperties>;
   readonly startup: Resolved<StartupProperties>;
+  readonly metrics: Resolved<MetricsProperties>;
   readonly runtime: Runtime | undefined;
   /** What a loader found and the event bus has no place for. To be warned of. */
   readonly unusedKeys: readonly UnusedKey[];

@@ -29,8 +29,17 @@ export class Tier0Properties {
 }
 
 export class RetryTierProperties {
+  /** From the record's arrival in the tier to its delivery. */
   @IsDuration({ min: 1 })
   delayMs?: Duration;
+
+  /** The delay of each further delivery in this tier is this much longer; 1 keeps it fixed. */
+  @IsMultiplier()
+  multiplier?: number;
+
+  /** No delay grows beyond it; one that is longer from the start stays as it is. */
+  @IsDuration()
+  maxDelayMs?: Duration;
 
   /** Deliveries in this tier. */
   @IsWholeNumber()
@@ -69,6 +78,14 @@ export class RetryProperties {
    */
   @IsOneOf(['in-line', 'seek'])
   mode?: 'in-line' | 'seek';
+
+  /** Where a record goes whose next wait would take longer than maxPollIntervalMs leaves. */
+  @IsOneOf(['DLT', 'NEXT_TIER'])
+  onBudgetExceeded?: 'DLT' | 'NEXT_TIER';
+
+  /** After so many calls that all failed in the same way the record is dead-lettered; 0 never looks. */
+  @IsWholeNumber({ min: 0, max: 1_000_000 })
+  poisonAfter?: number;
 
   /** Empty means all. Where an error is in both lists, the one that names it more closely decides. */
   @IsErrorMatchers()

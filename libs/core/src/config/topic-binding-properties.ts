@@ -1,24 +1,38 @@
 import type { AssignorName, OffsetReset } from '@nest-event-bus/broker';
 import { AckMode } from '../model/ack-mode.js';
 import { BatchFailureStrategy } from '../model/batch-failure-strategy.js';
+import type { ExceptionClassifier } from '../model/handler-interfaces.js';
 import { ListenerType } from '../model/listener-type.js';
 import { OrderingMode } from '../model/ordering-mode.js';
 import { CircuitBreakerProperties } from './circuit-breaker-properties.js';
 import { DltProperties } from './dlt-properties.js';
 import type { Duration } from './duration.js';
+import { ExceptionRouteProperties, IsExceptionClassifier } from './exception-route-properties.js';
+import { FormatProperties } from './format-properties.js';
+import { IdempotencyProperties } from './idempotency-properties.js';
 import { PRESET_NAMES, type PresetName } from './preset-name.js';
+import {
+  CommitProperties,
+  ProcessingProperties,
+  TransactionProperties,
+} from './processing-properties.js';
 import {
   IsDuration,
   IsFlag,
   IsListOf,
   IsNested,
+  IsNestedList,
   IsOneOf,
+  IsReference,
   IsText,
   IsTextLike,
   IsWholeNumber,
 } from './property-decorators.js';
 import { RetryProperties } from './retry-properties.js';
 import { IsTopicName } from './topic-name.js';
+import { isNamingStrategy } from './topic-naming.js';
+import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
+import { TopicsProperties } from './topics-properties.js';
 
 export class RebalanceProperties {
   /** How long running handlers may go on after their partition was asked back. */
@@ -27,7 +41,7 @@ export class RebalanceProperties {
 }
 
 /** What can be said for all bindings at once: everything but the topic. */
-export class BindingDefaults {
+export class BindingDefaults extends FormatProperties {
   @IsOneOf(PRESET_NAMES)
   preset?: PresetName;
 
@@ -47,6 +61,10 @@ export class BindingDefaults {
   })
   ackMode?: AckMode;
 
+  /** `'manual'`: a record is done when its handler calls `ctx.acknowledge()`; else it is delivered again. */
+  @IsOneOf(['auto', 'manual'])
+  ack?: 'auto' | 'manual';
+
   /** Sessions in the group. */
   @IsWholeNumber({ max: 1_000 })
   concurrency?: number;
@@ -56,6 +74,16 @@ export class BindingDefaults {
 
   @IsDuration({ min: 1 })
   maxPollIntervalMs?: Duration;
+
+  /** A handler that runs longer is reported as stuck. */
+  @IsDuration({ min: 1 })
+  stuckHandlerMs?: Duration;
+
+  @IsNested(() => ProcessingProperties)
+  processing?: ProcessingProperties;
+
+  @IsNested(() => CommitProperties)
+  commit?: CommitProperties;
 
   @IsDuration({ min: 1 })
   sessionTimeoutMs?: Duration;
@@ -74,13 +102,21 @@ export class BindingDefaults {
   @IsFlag()
   autoStartup?: boolean;
 
+  /** A session that comes back within the session time-out finds its partitions as it left them, and nobody else notices. */
   @IsFlag()
   staticMembership?: boolean;
+
+  /** Names the static members: {binding}, {hostname} and {index} stand for those of the session. */
+  @IsTextLike(
+    /^(?=.*\{index\})(?:[A-Za-z0-9._-]|\{(?:binding|hostname|index)\}){1,200}$/,
+    "characters a-z, A-Z, 0-9, '.', '_' and '-', with {binding}, {hostname} and, always, {index}",
+  )
+  groupInstanceId?: string;
 
   @IsOneOf(['earliest', 'latest', 'none'])
   offsetReset?: OffsetReset;
 
-  @IsListOf(['range', 'sticky'], { orOne: true })
+  @IsListOf(['cooperative-sticky', 'sticky', 'range'], { orOne: true })
   assignmentStrategy?: AssignorName | readonly AssignorName[];
 
   @IsNested(() => RetryProperties)
@@ -92,8 +128,34 @@ export class BindingDefaults {
   @IsNested(() => DltProperties)
   dlt?: DltProperties;
 
+  /** Before anything else that is said about errors; of several, the one that names it most closely. */
+  @IsNestedList(() => ExceptionRouteProperties)
+  exceptionRouting?: readonly ExceptionRouteProperties[];
+
+  /** Decides instead of the rules and lists. It has no state, and it answers at once. */
+  @IsExceptionClassifier()
+  classifier?: ExceptionClassifier;
+
+  /** Whether the topics that the binding needs are created, looked at with a warning, or left alone. */
+  @IsOneOf(['create', 'verify', 'none'])
+  provisioning?: 'create' | 'verify' | 'none';
+
+  /** Names retry and dead-letter topics, in the place of their suffixes. Default: the provider of TOPIC_NAMING_STRATEGY, if there is one. */
+  @IsReference(
+    'an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
+    isNamingStrategy,
+  )
+  naming?: TopicNamingStrategy;
+
+  @IsNested(() => TopicsProperties)
+  topics?: TopicsProperties;
+
   @IsOneOf(Object.values(BatchFailureStrategy))
   batchFailureStrategy?: BatchFailureStrategy;
+
+  /** SEEK_TO_FAILED: how often a failed record is delivered again before it goes to a retry topic. */
+  @IsWholeNumber({ min: 0, max: 1_000 })
+  batchRedeliveries?: number;
 
   @IsOneOf(Object.values(OrderingMode))
   orderingMode?: OrderingMode;
@@ -119,6 +181,12 @@ export class BindingDefaults {
 
   @IsNested(() => RebalanceProperties)
   rebalance?: RebalanceProperties;
+
+  @IsNested(() => IdempotencyProperties)
+  idempotency?: IdempotencyProperties;
+
+  @IsNested(() => TransactionProperties)
+  transactions?: TransactionProperties;
 
   /** For the retry-budget rule: how long the handler usually takes per record. */
   @IsDuration()

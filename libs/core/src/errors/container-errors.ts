@@ -89,3 +89,18 @@ export class ContainerUnresponsiveException extends EventBusException {
     );
   }
 }
+
+/** Somebody decided about a partition of which no record waits here. */
+export class NoRecordWaitsException extends EventBusException {
+  readonly code = 'NO_RECORD_WAITS';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly partition: { readonly topic: string; readonly partition: number },
+  ) {
+    super(
+      `No record of ${partition.topic}-${partition.partition} waits for a decision in this process. Look at the health of binding '${binding}' for partitions that do; another process may have the partition.`,
+    );
+  }
+}

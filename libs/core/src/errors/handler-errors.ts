@@ -47,6 +47,12 @@ export class UnknownEventTypeException extends EventBusException {
   readonly retriable = false;
 }
 
+/** A handler, or an operator, gave a record up: it goes to the dead-letter topic. */
+export class DeadLetterRequestedException extends EventBusException {
+  readonly code = 'DEAD_LETTER_REQUESTED';
+  readonly retriable = false;
+}
+
 /** A record of a batch failed: which one, and out of which records. */
 export class BatchProcessingException extends EventBusException {
   readonly code = 'BATCH_PROCESSING';

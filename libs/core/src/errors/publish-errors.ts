@@ -11,3 +11,9 @@ export class DltPublishException extends EventBusException {
   readonly code = 'DLT_PUBLISH';
   readonly retriable = true;
 }
+
+/** A record could not be written to its retry topic: it stays where it is. */
+export class RetryPublishException extends EventBusException {
+  readonly code = 'RETRY_PUBLISH';
+  readonly retriable = true;
+}

@@ -1,6 +1,13 @@
 /** CLOSED lets every call pass, OPEN none, HALF_OPEN a few by which it is decided. */
 export type CircuitState = 'CLOSED' | 'OPEN' | 'HALF_OPEN';
 
+/** What the gauge shows. The numbers never change. */
+export const CIRCUIT_STATE_CODES: Readonly<Record<CircuitState, number>> = Object.freeze({
+  CLOSED: 0,
+  OPEN: 1,
+  HALF_OPEN: 2,
+});
+
 /** What the calls of a window came to. Calls of bad messages are not in it. */
 export interface CircuitFigures {
   readonly calls: number;

@@ -1,4 +1,12 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { Assignment } from './assignment.js';
+import type { FailedOutcome } from './outcome.js';
+
+/** `dead-letter` gives the record up, `skip` lets the watermark pass it without a trace but in the log. */
+export type RecordDecision = 'dead-letter' | 'skip';
+
+/** What becomes of a record that its partition waits for; `retry` hands it to its handler again. */
+export type Decision = 'retry' | RecordDecision;
 
 /** A record that intake hands to the pipeline. It belongs to one assignment of its partition. */
 export interface Delivery {
@@ -9,10 +17,16 @@ export interface Delivery {
   readonly failures?: number;
   /** Calls of the handler in the deliveries that failed. */
   readonly calls?: number;
-  /** When it came out of the poll: milliseconds since 1970. */
+  /** It failed for good in an earlier delivery and could not be written to where it belongs; the handler is not called. */
+  readonly unrouted?: FailedOutcome;
+  /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */
+  readonly decision?: RecordDecision;
+  /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. No sooner than it was due. */
   readonly receivedAt: number;
   /** Index of the session within its container. */
   readonly sessionIndex: number;
+  /** For who commits the record's offset with something else. */
+  readonly assignment?: Assignment;
   /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
   /**

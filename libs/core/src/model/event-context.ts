@@ -1,4 +1,5 @@
 import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import type { RecordTransaction } from './record-transaction.js';
 
 /** How often this record was tried. Each counts from 1, except the tier: 0 is the main topic. */
 export interface DeliveryAttempt {
@@ -26,6 +27,15 @@ export interface EventContext {
   readonly log: DriverLogger;
   /** A copy of the record's bytes: writing into it changes nobody else's record. */
   readonly raw: BrokerRecord;
+  /** With `transactions.enabled`: what is sent with it counts together with this record. Throws without. */
+  readonly transaction: RecordTransaction;
+  /**
+   * The record counts as done, even if the handler throws after it. With `ack: 'manual'` a record
+   * that its handler does not acknowledge is delivered again, later or when the binding is resumed.
+   */
+  acknowledge(): void;
+  /** Gives the record up: it goes to the dead-letter topic, even if the handler throws after it. */
+  deadLetter(reason?: string): void;
   /** Gives the record back: it is delivered again, after `delayMs` at the earliest. It does not count as a failure. */
   handBack(options?: { readonly delayMs?: number }): void;
 }

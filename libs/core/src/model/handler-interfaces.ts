@@ -34,9 +34,15 @@ export interface DltAlertHandler {
   onDeadLetter(record: DltRecord): void | Promise<void>;
 }
 
-/** Decides about a dead letter itself (`dlt.strategy: 'CUSTOM'`). */
+/** `'discard'`: the handler has seen to the record, and nothing is written to the dead-letter topic. */
+export type DltVerdict = 'store' | 'discard';
+
+/**
+ * Decides about a dead letter (`dlt.strategy: 'CUSTOM'`), before it is written. Without an answer,
+ * with an error or too late, the record is stored.
+ */
 export interface DltRecordHandler {
-  handle(record: DltRecord): void | Promise<void>;
+  handle(record: DltRecord): DltVerdict | void | Promise<DltVerdict | void>;
 }
 
 /** Says where a failed record goes. One per binding, without state. */

@@ -178,6 +178,8 @@ describe('Properties of the brokers package', () => {
       'spring.kafka.properties.heartbeat.interval.ms': '3000',
       'spring.kafka.consumer.heartbeat-interval': '3s',
       'spring.kafka.listener.type': 'batch',
+      'spring.kafka.properties.schema.registry.url': 'http://registry:8081',
+      'spring.kafka.consumer.properties.spring.json.trusted.packages': 'com.shop,com.shop.*',
       'spring.kafka.unheard-of': 'x',
     };
     const loaded = fromProperties(native);
@@ -186,6 +188,8 @@ describe('Properties of the brokers package', () => {
       maxPollIntervalMs: 300_000,
       heartbeatIntervalMs: '3s',
       listenerType: 'BATCH',
+      schemaRegistry: { url: 'http://registry:8081' },
+      typedJson: { trustedPackages: ['com.shop', 'com.shop.*'] },
     });
     expect(loaded.unused).toEqual([
       { source: 'properties', key: 'spring.kafka.unheard-of', reason: 'no option has this name' },

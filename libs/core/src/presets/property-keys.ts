@@ -24,6 +24,8 @@ const NATIVE: readonly PropertyKey[] = [
   { key: 'session.timeout.ms', to: defaults('sessionTimeoutMs') },
   { key: 'heartbeat.interval.ms', to: defaults('heartbeatIntervalMs') },
   { key: 'fetch.max.wait.ms', to: defaults('pollTimeoutMs') },
+  { key: 'schema.registry.url', to: defaults('schemaRegistry', 'url') },
+  { key: 'spring.json.trusted.packages', to: defaults('typedJson', 'trustedPackages') },
 ];
 
 const under = (prefix: string, keys: readonly PropertyKey[]): readonly PropertyKey[] =>

@@ -60,18 +60,25 @@ describe('A resilient consumer’s settings', () => {
         topic: `orders.retry.${number}`,
         groupId: `order-service.retry-${number}`,
         delayMs: 5_000,
+        multiplier: 1,
+        maxDelayMs: 3_600_000,
         maxAttempts: 1,
         topicSuffix: 'retry.{n}',
         concurrency: 1,
       })),
     );
-    expect(unusedKeys).toEqual([
-      {
-        source: 'KafkaConsumer',
-        key: 'KafkaConsumer.SchemaRegistryUrl',
-        reason: 'values are read as JSON; a schema registry has no place among these options yet',
-      },
-    ]);
+    expect(unusedKeys).toEqual([]);
+  });
+
+  it('are Avro where they name a schema registry, else JSON', () => {
+    const { bindings } = resolved(FULL);
+    expect(bindings[0]).toMatchObject({
+      deserializer: 'avro',
+      schemaRegistry: { url: 'http://registry:8081' },
+    });
+    const without = { ...FULL.KafkaConsumer, SchemaRegistryUrl: '' };
+    expect(resolved(without).bindings[0]).toMatchObject({ deserializer: 'json' });
+    expect(resolved(MINIMAL).bindings[0]).toMatchObject({ deserializer: 'json' });
   });
 
   it('name the error topic after the topic where they name none', () => {
@@ -109,7 +116,7 @@ describe('A resilient consumer’s settings', () => {
     [{ Error: 'orders.dlq' }, "OBJECT KafkaConsumer.Error: must be an object; got 'orders.dlq'."],
     [
       { KafkaConsumer: [] },
-      'OBJECT KafkaConsumer: must be an object with the keys TopicName, ConsumerNumber, GroupId, BootstrapServers, Error, RetryPolicy; got an empty list.',
+      'OBJECT KafkaConsumer: must be an object with the keys TopicName, ConsumerNumber, GroupId, BootstrapServers, SchemaRegistryUrl, Error, RetryPolicy; got an empty list.',
     ],
   ])('%j are refused', (given, message) => {
     expect(complaintsOf(() => loadResilientConfig(given as never))).toEqual([message]);

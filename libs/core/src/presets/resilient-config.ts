@@ -12,14 +12,16 @@ const KNOWN = [
   'ConsumerNumber',
   'GroupId',
   'BootstrapServers',
+  'SchemaRegistryUrl',
   'Error',
   'RetryPolicy',
 ];
 
 /**
  * The section KafkaConsumer of a settings file, from its path or already parsed: one binding with
- * preset `resilient`, and one retry topic per attempt, each after the same delay. The binding is
- * named after its topic unless `binding` says otherwise.
+ * preset `resilient`, and one retry topic per attempt, each after the same delay. Its values are
+ * Avro where it names a schema registry, else JSON. The binding is named after its topic unless
+ * `binding` says otherwise.
  */
 export function loadResilientConfig(
   given: string | PlainObject,
@@ -30,13 +32,15 @@ export function loadResilientConfig(
   const tiers = tiersOf(objectAt(section, 'RetryPolicy', violations), violations);
   const error = objectAt(section, 'Error', violations);
   violations.throwIfAny();
-  const { TopicName, GroupId, ConsumerNumber, BootstrapServers } = section;
+  const { TopicName, GroupId, ConsumerNumber, BootstrapServers, SchemaRegistryUrl } = section;
   const properties = defined({
     preset: 'resilient',
     topic: TopicName,
     groupId: GroupId,
     concurrency: ConsumerNumber,
     retry: { tiers },
+    // Such files leave a key empty to say that there is none.
+    schemaRegistry: SchemaRegistryUrl ? { url: SchemaRegistryUrl } : undefined,
     dlt: error['TopicName'] === undefined ? undefined : { topic: error['TopicName'] },
   });
   const name = binding ?? (typeof TopicName === 'string' ? TopicName : SOURCE);
@@ -121,9 +125,6 @@ function keysOtherThan(given: unknown, known: readonly string[], prefix: string)
     .map((key) => ({
       source: SOURCE,
       key: `${SOURCE}.${prefix}${key}`,
-      reason:
-        key === 'SchemaRegistryUrl'
-          ? 'values are read as JSON; a schema registry has no place among these options yet'
-          : 'no option has this name',
+      reason: 'no option has this name',
     }));
 }

@@ -25,6 +25,7 @@ export function fromText(shape: PropertyShape, text: string): unknown {
     case 'choice':
       return shape.choices?.find((choice) => String(choice) === value) ?? value;
     case 'choices':
+    case 'list':
     case 'matchers':
       return listed(value);
     case 'text':

@@ -1,5 +1,6 @@
 import { nameTheSame, showMatcher, type ErrorMatcher } from '../error-matcher.js';
 import type { BindingRule, Finding } from './binding-rule.js';
+import { missingTier } from './missing-tier.js';
 
 export const retryRules: readonly BindingRule[] = [
   {
@@ -44,13 +45,8 @@ export const retryRules: readonly BindingRule[] = [
     reads: ['retry.tiers', 'retry.skipToTierMapping', 'orderingMode'],
     check: ({ binding: { retry, orderingMode } }) =>
       retry.skipToTierMapping.flatMap(({ tier }, index) => {
-        if (tier <= retry.tiers.length) return [];
-        const why = orderingMode === 'STRICT' ? ', since the ordering is STRICT' : '';
-        const there =
-          retry.tiers.length === 0
-            ? `the binding has no tiers${why}`
-            : `the binding has only ${retry.tiers.length}`;
-        const message = `skips to tier ${tier}, but ${there}. Name a tier that exists or add it to retry.tiers.`;
+        const message = missingTier(tier, { retry, orderingMode });
+        if (!message) return [];
         return [{ key: `retry.skipToTierMapping[${index}].tier`, value: tier, message }];
       }),
   },

@@ -80,6 +80,22 @@ describe('RETRY_BUDGET', () => {
   });
 });
 
+describe('PUBLISH_TIMEOUT', () => {
+  const quick = { retry: { tier0: { maxAttempts: 1 } } };
+
+  it('refuses a write that may take longer than a handler', () => {
+    expect(complaints({ ...quick, maxPollIntervalMs: '30s' })).toEqual([
+      "PUBLISH_TIMEOUT bindings.orders.dlt.publishTimeoutMs: must be less than maxPollIntervalMs, or a topic that cannot be written to looks like a handler that hangs: dlt.publishTimeoutMs is 30000 (from the library's defaults), maxPollIntervalMs is 30000 (from the options). Lower the first or raise the second.",
+    ]);
+  });
+
+  it('allows one that is shorter', () => {
+    const dlt = { publishTimeoutMs: '5s' };
+    expect(complaints({ ...quick, maxPollIntervalMs: '30001ms' })).toEqual([]);
+    expect(complaints({ ...quick, dlt, maxPollIntervalMs: '30s' })).toEqual([]);
+  });
+});
+
 describe('BREAKER_WINDOW', () => {
   it('refuses a minimum that the window can never hold', () => {
     expect(complaints({ circuitBreaker: { slidingWindowSize: 5 } })).toEqual([

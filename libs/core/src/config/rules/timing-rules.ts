@@ -45,6 +45,16 @@ export const timingRules: readonly BindingRule[] = [
     },
   },
   {
+    rule: 'PUBLISH_TIMEOUT',
+    reads: ['dlt.publishTimeoutMs', 'maxPollIntervalMs'],
+    check: ({ binding: { dlt, maxPollIntervalMs }, is }) => {
+      const { publishTimeoutMs } = dlt;
+      if (publishTimeoutMs < maxPollIntervalMs) return [];
+      const message = `must be less than maxPollIntervalMs, or a topic that cannot be written to looks like a handler that hangs: ${is('dlt.publishTimeoutMs', publishTimeoutMs)}, ${is('maxPollIntervalMs', maxPollIntervalMs)}. Lower the first or raise the second.`;
+      return [{ key: 'dlt.publishTimeoutMs', value: publishTimeoutMs, message }];
+    },
+  },
+  {
     rule: 'BREAKER_WINDOW',
     reads: ['circuitBreaker'],
     check: ({ binding: { circuitBreaker }, is }) => {

@@ -1,0 +1,134 @@
+import { inspect } from 'node:util';
+import {
+  complaintsOf,
+  orders,
+  resolvedOrders,
+  violationsOf,
+} from './configuration.spec-support.js';
+import { EVENTBUS_DEFAULTS } from './defaults.js';
+import { resolveOptions } from './resolve-options.js';
+
+class OrderPlaced {}
+class OrderPaid {}
+
+const url = 'http://registry:8080/apis/ccompat/v7';
+const complaints = (properties: object, options: object = {}) =>
+  complaintsOf(() => resolveOptions(orders(properties, options)));
+
+describe('The format of a binding', () => {
+  it('is plain JSON, of any type and any version, unless somebody says otherwise', () => {
+    const { deserializer, typedJson, schemaRegistry, schemaVersion, ...rest } = resolvedOrders();
+    expect({ deserializer, typedJson, schemaVersion }).toEqual({
+      deserializer: 'json',
+      typedJson: { types: {}, trustedPackages: ['*'] },
+      schemaVersion: { from: 'schema-version', supported: [] },
+    });
+    expect(schemaRegistry).toBeUndefined();
+    expect(rest.serializer).toBeUndefined();
+    expect(EVENTBUS_DEFAULTS.binding.schemaRegistry).toEqual({
+      timeoutMs: 5_000,
+      cacheSize: 1_000,
+    });
+  });
+
+  it('is Avro where there is a schema registry', () => {
+    expect(resolvedOrders({ schemaRegistry: { url } })).toMatchObject({
+      deserializer: 'avro',
+      schemaRegistry: { url, timeoutMs: 5_000, cacheSize: 1_000 },
+    });
+    const { deserializer } = resolvedOrders({}, { defaults: { schemaRegistry: { url } } });
+    expect(deserializer).toBe('avro');
+  });
+
+  it('is what is said even then, on any layer', () => {
+    const registry = { schemaRegistry: { url } };
+    expect(resolvedOrders({ ...registry, deserializer: 'text' }).deserializer).toBe('text');
+    expect(resolvedOrders(registry, { defaults: { deserializer: 'raw' } }).deserializer).toBe(
+      'raw',
+    );
+  });
+
+  it.each([
+    [{ deserializer: 'jsn' }, "Did you mean 'json'?"],
+    [{ deserializer: {} }, 'must be one of'],
+    [{ serializer: 'json' }, 'must be an object with the method serialize'],
+    [{ typedJson: { types: { A: 'OrderPlaced' } } }, 'must be a plain object of classes'],
+    [{ typedJson: { types: { A: () => new OrderPlaced() } } }, 'must be a plain object of classes'],
+    [{ typedJson: { trustedPackages: 'com.shop.*' } }, 'must be a list of packages'],
+    [{ typedJson: { trustedPackages: ['com.*.shop'] } }, 'must be a list of packages'],
+    [{ schemaVersion: { supported: [1] } }, 'must be a list of versions'],
+    [{ schemaVersion: { from: '$' } }, 'the name of a header'],
+    [{ schemaRegistry: { url: 'registry:8081' } }, "got 'registry:8081'"],
+    [{ schemaRegistry: { url, timeoutMs: 0 } }, 'a duration of at least 1 ms'],
+    [{ schemaRegistry: { url, cacheSize: 0 } }, 'a whole number'],
+    [{ deserializer: 'avro' }, 'Avro is read by the schemas of a registry'],
+    [{ deserializer: 'typed-json' }, 'every value that names its type would be refused'],
+    [{ schemaRegistry: { url, auth: { username: 'me' } } }, 'wants both'],
+  ])('is refused: %j', (properties, message) => {
+    const found = complaints(properties);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(message);
+  });
+});
+
+describe('What has methods', () => {
+  const deserializer = { name: 'mine', cache: { size: 0 }, deserialize: () => 1 };
+  const serializer = { name: 'mine', serialize: () => ({ value: '' }) };
+
+  it.each([
+    ['the binding', { deserializer, serializer }, {}],
+    ['the defaults', {}, { defaults: { deserializer, serializer } }],
+  ])('is the very object that %s gave, and stays as it is', (_, properties, options) => {
+    const binding = resolvedOrders(properties, options);
+    expect(binding.deserializer).toBe(deserializer);
+    expect(binding.serializer).toBe(serializer);
+    expect(Object.isFrozen(deserializer)).toBe(false);
+    expect(Object.isFrozen(deserializer.cache)).toBe(false);
+  });
+
+  it('is one value: the highest layer that has it counts', () => {
+    const types = { 'com.shop.OrderPlaced': OrderPlaced };
+    const defaults = { typedJson: { types: { 'com.shop.OrderPaid': OrderPaid } } };
+    const binding = resolvedOrders({ typedJson: { types } }, { defaults });
+    expect(binding.typedJson.types).toBe(types);
+    expect(resolvedOrders({ typedJson: { types: {} } }, { defaults }).typedJson.types).toEqual({});
+  });
+});
+
+describe('The credentials of a schema registry', () => {
+  const auth = { username: 'me', password: 'pa$$:word' };
+  const headers = { 'x-token': 'sesame' };
+
+  it('go into the headers of its requests, those that are given win', () => {
+    const { schemaRegistry } = resolvedOrders({
+      schemaRegistry: { url: `${url}/`, auth, headers },
+    });
+    expect(schemaRegistry?.url).toBe(url);
+    expect(schemaRegistry?.requestHeaders()).toEqual({
+      authorization: `Basic ${Buffer.from('me:pa$$:word').toString('base64')}`,
+      'x-token': 'sesame',
+    });
+    const bearer = { authorization: 'Bearer x' };
+    const own = resolvedOrders({ schemaRegistry: { url, auth, headers: bearer } }).schemaRegistry;
+    expect(own?.requestHeaders()).toEqual(bearer);
+  });
+
+  it('are not to be seen in the binding', () => {
+    const binding = resolvedOrders({ schemaRegistry: { url, auth, headers } });
+    const printed = `${JSON.stringify(binding)} ${inspect(binding, { depth: 9, showHidden: true })}`;
+    expect(printed).toContain(url);
+    expect(printed).not.toMatch(/pa\$\$|sesame/);
+  });
+
+  it.each([
+    ['in the url', { url: 'http://me:pa$$@registry' }],
+    ['where an object belongs', { url, auth: 'me:pa$$' }],
+    ['in the place of it all', 'http://me:pa$$@registry'],
+    ['as the wrong kind', { url, auth: { username: 'me:pa$$', password: 'x' } }],
+    ['in headers that are none', { url, headers: { a: ['pa$$'] } }],
+  ])('are not repeated when they stand %s', (_, schemaRegistry) => {
+    const violations = violationsOf(() => resolveOptions(orders({ schemaRegistry })));
+    expect(violations).not.toEqual([]);
+    expect(inspect(violations, { depth: 9 })).not.toContain('pa$$');
+  });
+});

@@ -1,0 +1,49 @@
+import { complaintsOf, resolvedOrders } from '../configuration.spec-support.js';
+
+const complaints = (properties: object) => complaintsOf(() => resolvedOrders(properties));
+
+describe('STRICT_PROCESSING', () => {
+  it('refuses STRICT ordering without any order', () => {
+    const strict = { orderingMode: 'STRICT' };
+    expect(complaints({ ...strict, processing: { by: 'none' } })).toEqual([
+      expect.stringMatching(
+        /^STRICT_PROCESSING bindings\.orders\.processing\.by: keeps no order at all.* Set processing\.by to 'key' or 'partition'/,
+      ),
+    ]);
+    expect(complaints({ ...strict, processing: { by: 'key' } })).toEqual([]);
+    expect(complaints({ processing: { by: 'none' } })).toEqual([]);
+  });
+});
+
+describe('BATCH_PROCESSING', () => {
+  it.each(['key', 'none'])('refuses a BATCH listener by %s', (by) => {
+    expect(complaints({ listenerType: 'BATCH', processing: { by } })).toEqual([
+      expect.stringMatching(/^BATCH_PROCESSING bindings\.orders\.processing\.by: takes slices/),
+    ]);
+    expect(complaints({ listenerType: 'BATCH', processing: { by: 'partition' } })).toEqual([]);
+  });
+});
+
+describe('PROCESSING', () => {
+  it('refuses a concurrency that has no effect', () => {
+    const refused = expect.stringMatching(
+      /^PROCESSING bindings\.orders\.processing\.maxConcurrency: has no effect while/,
+    );
+    expect(complaints({ processing: { maxConcurrency: 8 } })).toEqual([refused]);
+    expect(complaints({ processing: { by: 'partition', maxConcurrency: 8 } })).toEqual([refused]);
+    expect(complaints({ processing: { by: 'key', maxConcurrency: 8 } })).toEqual([]);
+    expect(complaints({ processing: { by: 'partition' } })).toEqual([]);
+  });
+
+  it('lets a binding choose the order of its partition whatever all bindings have in common', () => {
+    const defaults = { processing: { by: 'key', maxConcurrency: 8 } } as const;
+    const properties = { processing: { by: 'partition' } } as const;
+    expect(complaintsOf(() => resolvedOrders(properties, { defaults }))).toEqual([]);
+  });
+
+  it.each([0, 10_001, 2.5])('wants a concurrency that can be: not %s', (maxConcurrency) => {
+    expect(complaints({ processing: { by: 'none', maxConcurrency } })).toEqual([
+      expect.stringContaining('must be a whole number from 1 to 10000'),
+    ]);
+  });
+});

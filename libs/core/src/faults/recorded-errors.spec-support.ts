@@ -1,0 +1,49 @@
+/**
+ * Errors as their libraries throw them, written down from pg 8.23, mysql2 3.24 and ioredis 6.0.
+ * test/integration/core/real-errors.spec and real-database-errors.spec make the real ones.
+ */
+
+const errorWith = (message: string, properties: object): Error =>
+  Object.assign(new Error(message), properties);
+
+/** Named in lower case by pg, of a class of its own. */
+class DatabaseError extends Error {
+  override readonly name = 'error';
+  readonly severity = 'ERROR';
+
+  constructor(readonly code: string) {
+    super(`SQLSTATE ${code}`);
+  }
+}
+
+export const pg = (code: string): Error => new DatabaseError(code);
+
+export const mysql = (code: string, errno: number, sqlState: string): Error =>
+  errorWith(`${code} of the server`, { code, errno, sqlState });
+
+/** `errno` is negative: the system's. */
+export const system = (code: string, errno = -111): Error =>
+  errorWith(`connect ${code} 127.0.0.1:1`, { code, errno, syscall: 'connect' });
+
+export const coded = (code: string | number): Error => errorWith(`code ${code}`, { code });
+
+/** A class that says its name by its own property, as most libraries' do. */
+export const named = (name: string, properties: object = {}): Error =>
+  errorWith(name, { name, ...properties });
+
+class SimpleError extends Error {
+  override readonly name = 'ReplyError';
+}
+
+export const redisReply = (message: string): Error => new SimpleError(message);
+
+export const fetchFailed = (cause: unknown, message = 'fetch failed'): Error =>
+  new TypeError(message, { cause });
+
+/** axios puts the answer into the error, and `status` beside it only since 1.x. */
+export const axios = (status: number): Error =>
+  errorWith(`Request failed with status code ${status}`, {
+    name: 'AxiosError',
+    code: status < 500 ? 'ERR_BAD_REQUEST' : 'ERR_BAD_RESPONSE',
+    response: { status, data: {}, headers: {} },
+  });

@@ -1,0 +1,87 @@
+import type { FaultRule } from '../fault.js';
+
+/** What object mappers and the other databases' clients throw of their own. */
+export const databaseRules: readonly FaultRule[] = [
+  {
+    name: 'somebody else has changed the entity in the meantime',
+    fault: 'world',
+    holds: ({ names }) => OPTIMISTIC_LOCKS.some((name) => names.has(name)),
+  },
+  {
+    name: 'MongoDB cannot be reached, or says that another try may help',
+    fault: 'world',
+    holds: ({ names, value }) =>
+      MONGO_DOWN.some((name) => names.has(name)) ||
+      MONGO_LABELS.some((label) => isLabelled(value, label)),
+  },
+  {
+    name: 'MongoDB: a duplicate key',
+    fault: 'message',
+    holds: ({ names, code }) => code === 11_000 && names.has('MongoServerError'),
+  },
+  {
+    name: 'Prisma cannot reach the database, or lost against another transaction',
+    fault: 'world',
+    holds: ({ code, names }) =>
+      PRISMA_DOWN.has(code) || names.has('PrismaClientInitializationError'),
+  },
+  {
+    name: 'Prisma: the data is wrong, or refused by a constraint',
+    fault: 'message',
+    holds: ({ code }) => PRISMA_REFUSED.has(code),
+  },
+  {
+    name: 'SQLite: the database is locked, full or cannot be read',
+    fault: 'world',
+    holds: ({ code }) => typeof code === 'string' && SQLITE_BUSY.test(code),
+  },
+  {
+    name: 'SQLite: the data is refused by a constraint',
+    fault: 'message',
+    holds: ({ code }) => typeof code === 'string' && SQLITE_REFUSED.test(code),
+  },
+];
+
+/** TypeORM's, MikroORM's, Sequelize's and Mongoose's. */
+const OPTIMISTIC_LOCKS = [
+  'OptimisticLockVersionMismatchError',
+  'OptimisticLockError',
+  'SequelizeOptimisticLockError',
+  'VersionError',
+];
+
+const MONGO_DOWN = [
+  'MongoNetworkError',
+  'MongoNotConnectedError',
+  'MongoServerSelectionError',
+  'MongooseServerSelectionError',
+];
+
+const MONGO_LABELS = ['TransientTransactionError', 'RetryableWriteError'];
+
+function isLabelled(value: object, label: string): boolean {
+  const { hasErrorLabel } = value as { readonly hasErrorLabel?: (label: string) => unknown };
+  return typeof hasErrorLabel === 'function' && hasErrorLabel.call(value, label) === true;
+}
+
+type Codes = ReadonlySet<string | number | undefined>;
+
+/** Left out on purpose: P2003 and P2025, what is referred to may still be on its way. */
+const PRISMA_DOWN: Codes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2034']);
+
+const PRISMA_REFUSED: Codes = new Set([
+  'P2000',
+  'P2002',
+  'P2004',
+  'P2005',
+  'P2006',
+  'P2011',
+  'P2012',
+  'P2019',
+  'P2020',
+]);
+
+const SQLITE_BUSY = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN)(_|$)/;
+
+/** Not the foreign keys. */
+const SQLITE_REFUSED = /^SQLITE_CONSTRAINT_(CHECK|NOTNULL|PRIMARYKEY|UNIQUE|DATATYPE)$/;

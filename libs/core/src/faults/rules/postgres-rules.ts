@@ -1,0 +1,65 @@
+import type { FaultRule } from '../fault.js';
+
+/**
+ * By SQLSTATE, so that other databases which use it are understood as well. Left out on purpose:
+ * 23503 (the row that is referred to may still be on its way from another topic) and class 42 (a
+ * table or a column is missing: a migration has not run yet, or never will).
+ */
+export const postgresRules: readonly FaultRule[] = [
+  {
+    name: 'SQL: the transaction lost against another (40001, 40P01, 55P03)',
+    fault: 'world',
+    holds: ({ sqlState }) => CONFLICTS.has(sqlState),
+  },
+  {
+    name: 'SQL: the database cannot be reached, is full, busy or not to be written to (08, 53, 57, 58)',
+    fault: 'world',
+    holds: ({ sqlState }) => UNAVAILABLE.has(sqlState) || isOf(sqlState, ['08', '53', '57', '58']),
+  },
+  {
+    // The login is the application's, not the message's: no record can be handled.
+    name: 'SQL: the database refuses the login (28)',
+    fault: 'world',
+    holds: ({ sqlState }) => isOf(sqlState, ['28']),
+  },
+  {
+    name: 'SQL: the data is wrong (22)',
+    fault: 'message',
+    holds: ({ sqlState }) => isOf(sqlState, ['22']),
+  },
+  {
+    name: 'SQL: the data is refused by a constraint (23502, 23505, 23514, 23P01)',
+    fault: 'message',
+    holds: ({ sqlState }) => REFUSED.has(sqlState),
+  },
+  {
+    name: 'pg: the client has no connection, or waited too long',
+    fault: 'world',
+    holds: ({ message }) => WORDS.has(message),
+  },
+];
+
+type States = ReadonlySet<string | undefined>;
+
+const CONFLICTS: States = new Set(['40001', '40003', '40P01', '55006', '55P03']);
+
+/** Idle in a transaction for too long; a replica that is not a primary yet, or no longer. */
+const UNAVAILABLE: States = new Set(['25006', '25P03']);
+
+/** null where a value must be, a duplicate, a check, an exclusion; 40002: one of them at the commit. */
+const REFUSED: States = new Set(['23502', '23505', '23514', '23P01', '40002']);
+
+const isOf = (sqlState: string | undefined, classes: readonly string[]): boolean =>
+  sqlState !== undefined && classes.includes(sqlState.slice(0, 2));
+
+/** These have no code. */
+const WORDS: ReadonlySet<string> = new Set([
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'Connection terminated',
+  'Connection terminated due to connection timeout',
+  'Connection terminated unexpectedly',
+  'Query read timeout',
+  'timeout exceeded when trying to connect',
+  'timeout expired',
+]);

@@ -1,0 +1,30 @@
+import type { FaultRule } from '../fault.js';
+
+export const redisRules: readonly FaultRule[] = [
+  {
+    name: 'ioredis has no connection, or waited too long',
+    fault: 'world',
+    holds: ({ names, message }) =>
+      CLIENT_ERRORS.some((name) => names.has(name)) || WORDS.has(message),
+  },
+  {
+    name: 'Redis: the server is loading, read-only, full, out of order or refuses the login',
+    fault: 'world',
+    holds: ({ names, message }) => names.has('ReplyError') && REPLIES.test(message),
+  },
+];
+
+const CLIENT_ERRORS = ['MaxRetriesPerRequestError', 'ClusterAllFailedError'];
+
+/** These have no code. */
+const WORDS: ReadonlySet<string> = new Set([
+  "Cluster isn't ready and enableOfflineQueue options is false",
+  'Command timed out',
+  'Connection is closed.',
+  'None of startup nodes is available',
+  "Stream isn't writeable and enableOfflineQueue options is false",
+]);
+
+/** A reply begins with what kind of error it is. Others, such as WRONGTYPE, are bugs. */
+const REPLIES =
+  /^(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS)\b/;

@@ -1,0 +1,36 @@
+import type { FaultRule } from '../fault.js';
+import { isObject } from '../thrown.js';
+
+/** class-validator rejects with a list of what it calls errors, which are none. */
+export const validationRules: readonly FaultRule[] = [
+  {
+    name: 'class-validator refuses the data',
+    fault: 'message',
+    holds: ({ value }) => isRefusal(Array.isArray(value) ? value[0] : value),
+  },
+  {
+    name: 'a schema refuses the data',
+    fault: 'message',
+    holds: ({ value }) => hasIssues(value),
+  },
+  {
+    // Of ajv, Joi, yup, Mongoose; CastError is Mongoose's, too.
+    name: 'a validator refuses the data',
+    fault: 'message',
+    holds: ({ names }) => names.has('ValidationError') || names.has('CastError'),
+  },
+];
+
+function isRefusal(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { property, constraints, children } = value as Readonly<Record<string, unknown>>;
+  return typeof property === 'string' && (isObject(constraints) || Array.isArray(children));
+}
+
+/** The issues of a Standard Schema: zod's, valibot's, arktype's. */
+function hasIssues(value: object): boolean {
+  const { issues } = value as { readonly issues?: unknown };
+  if (!Array.isArray(issues) || issues.length === 0) return false;
+  const [first] = issues as readonly unknown[];
+  return isObject(first) && typeof (first as { readonly message?: unknown }).message === 'string';
+}

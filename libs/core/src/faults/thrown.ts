@@ -1,0 +1,145 @@
+/**
+ * What is known of something that was thrown. Everything is read once and with care: an error may
+ * be a proxy, and a getter may throw.
+ */
+export interface Thrown {
+  readonly value: object;
+  /** The names of its classes, and the one that it gave itself. */
+  readonly names: ReadonlySet<string>;
+  readonly message: string;
+  readonly code: string | number | undefined;
+  readonly errno: number | undefined;
+  /** Five characters; PostgreSQL's drivers have it as the code, MySQL's beside it. */
+  readonly sqlState: string | undefined;
+  readonly httpStatus: number | undefined;
+}
+
+export function readThrown(value: object): Thrown {
+  const code = codeOf(value);
+  return {
+    value,
+    names: namesOf(value),
+    message: text(read(value, 'message')) ?? '',
+    code,
+    errno: number(read(value, 'errno')),
+    sqlState: sqlStateOf(value, code),
+    httpStatus: httpStatusOf(value),
+  };
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** undefined where there is none, or where reading it throws. */
+export function read(value: unknown, key: string): unknown {
+  if (!isObject(value)) return undefined;
+  try {
+    return (value as Readonly<Record<string, unknown>>)[key];
+  } catch {
+    // Somebody's getter is broken, which says nothing about why the handler failed.
+    return undefined;
+  }
+}
+
+export function readList(value: unknown, key: string): readonly unknown[] {
+  try {
+    const list = read(value, key);
+    return Array.isArray(list) ? Array.from<unknown>(list) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A proxy may throw when it is asked what it is: then it is none of these. */
+export function isOneOf(
+  value: unknown,
+  kinds: readonly (abstract new (...args: never[]) => unknown)[],
+): boolean {
+  try {
+    return kinds.some((kind) => value instanceof kind);
+  } catch {
+    return false;
+  }
+}
+
+/** For a log; an object without a prototype has no text of its own. */
+export function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'something that cannot be shown';
+  }
+}
+
+/** Nest's exceptions, axios, got, http-errors and the like. 4xx and 5xx: below lie exit codes. */
+export function httpStatusOf(value: object): number | undefined {
+  const response = read(value, 'response');
+  const candidates = [
+    read(value, 'status'),
+    read(value, 'statusCode'),
+    read(response, 'status'),
+    read(response, 'statusCode'),
+    callOf(value, 'getStatus'),
+  ];
+  return candidates.find(isFailureStatus);
+}
+
+/** The causes of what was thrown, in the places where libraries put them. */
+export function causesOf(value: object): readonly unknown[] {
+  return CAUSES.map((key) => read(value, key)).filter(isObject);
+}
+
+/** `driverError` is TypeORM's, `original` Sequelize's. */
+const CAUSES = ['cause', 'driverError', 'original'] as const;
+
+/** Prisma has `errorCode` where no client could be made. */
+function codeOf(value: object): string | number | undefined {
+  const code = read(value, 'code') ?? read(value, 'errorCode');
+  return text(code) ?? number(code);
+}
+
+const SQL_STATE = /^[0-9A-Z]{5}$/;
+
+function sqlStateOf(value: object, code: string | number | undefined): string | undefined {
+  const state = text(read(value, 'sqlState')) ?? code;
+  return typeof state === 'string' && SQL_STATE.test(state) ? state : undefined;
+}
+
+/** More classes than that has no error; a proxy might. */
+const MOST_CLASSES = 16;
+
+function namesOf(value: object): ReadonlySet<string> {
+  const names = new Set<string>();
+  const add = (name: unknown): void => void (typeof name === 'string' && names.add(name));
+  add(read(value, 'name'));
+  try {
+    let at = Object.getPrototypeOf(value) as object | null;
+    for (let depth = 0; at !== null && depth < MOST_CLASSES; depth++) {
+      if (Object.hasOwn(at, 'constructor')) add(at.constructor.name);
+      add(Object.getOwnPropertyDescriptor(at, 'name')?.value);
+      at = Object.getPrototypeOf(at) as object | null;
+    }
+  } catch {
+    // A proxy that does not say what it is: what was read so far has to do.
+  }
+  return names;
+}
+
+function callOf(value: object, method: string): unknown {
+  try {
+    const call = read(value, method);
+    return typeof call === 'function' ? Reflect.apply(call, value, []) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isFailureStatus = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599;
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+const number = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined;

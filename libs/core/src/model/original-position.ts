@@ -1,0 +1,36 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import { EVENTBUS_HEADERS } from './event-bus-headers.js';
+import { headerCount, headerInteger } from './header-number.js';
+import { headerText } from './header-text.js';
+
+/** Where a record was first written. */
+export interface OriginalPosition {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** Under which headers a position is told. */
+export interface PositionHeaders {
+  readonly topic: string;
+  readonly partition: string;
+  readonly offset: string;
+}
+
+export const EVENTBUS_POSITION: PositionHeaders = Object.freeze({
+  topic: EVENTBUS_HEADERS.originalTopic,
+  partition: EVENTBUS_HEADERS.originalPartition,
+  offset: EVENTBUS_HEADERS.originalOffset,
+});
+
+/** All of it or nothing: half a position names another record. */
+export function headerPosition(
+  headers: readonly RecordHeader[],
+  names: PositionHeaders,
+): OriginalPosition | undefined {
+  const topic = headerText(headers, names.topic);
+  const partition = headerCount(headers, names.partition);
+  const offset = headerInteger(headers, names.offset);
+  if (!topic || partition === undefined || partition > 0x7fffffff) return undefined;
+  return offset === undefined || offset < 0n ? undefined : { topic, partition, offset };
+}

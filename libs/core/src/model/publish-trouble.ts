@@ -1,0 +1,16 @@
+/** A retry or dead-letter topic that records could not be written to. */
+export interface TopicTrouble {
+  readonly topic: string;
+  /** The latest. */
+  readonly error: Error;
+  /** Milliseconds since 1970: when it began, and when it was seen last. */
+  readonly since: number;
+  readonly lastSeen: number;
+}
+
+/** The topics of a binding that cannot be written to, as the rest of the bus sees them. A write that succeeds ends it. */
+export interface PublishTroubles {
+  readonly all: readonly TopicTrouble[];
+  /** Called when the trouble of a topic begins or ends. Returns the function that ends the subscription. */
+  onChange(listener: () => void): () => void;
+}

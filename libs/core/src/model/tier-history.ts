@@ -1,0 +1,32 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import { tierHeaders } from './event-bus-headers.js';
+import { headerCount } from './header-number.js';
+import { headerText } from './header-text.js';
+import type { TierFailureRecord } from './tier-failure-record.js';
+
+/** In the place of a class that no header names. */
+export const UNKNOWN_CLASS = 'unknown';
+
+/** Two digits: nobody has more tiers, and what a stranger wrote into the headers stays bounded. */
+const TIER_HEADER = /^x-eventbus-tier(\d{1,2})-(?:exception|exhausted-at|attempts)$/;
+
+export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
+
+/** What the headers tell of each tier, in the order of the tiers. `exhaustedAt` stands in where none is told. */
+export function readTierHistory(
+  headers: readonly RecordHeader[],
+  exhaustedAt: number,
+): readonly TierFailureRecord[] {
+  const tiers = new Set(headers.flatMap(({ key }) => TIER_HEADER.exec(key)?.[1] ?? []));
+  return [...new Set([...tiers].map(Number))]
+    .toSorted((one, other) => one - other)
+    .map((tier) => {
+      const names = tierHeaders(tier);
+      return {
+        tier,
+        exceptionClass: headerText(headers, names.exception) || UNKNOWN_CLASS,
+        exhaustedAt: headerCount(headers, names.exhaustedAt) ?? exhaustedAt,
+        attempts: headerCount(headers, names.attempts) ?? 0,
+      };
+    });
+}

@@ -1,0 +1,32 @@
+import { containersOf, type ContainerRegistration } from '../container/container-registration.js';
+import type { ContainerStatus } from '../container/container-status.js';
+import type { MessageContainer } from '../container/message-container.js';
+import type { MetricSample } from './metric-family.js';
+
+type Labels = MetricSample['labels'];
+
+/** A container is asked once, so that all that is told of it is of one moment. */
+export interface ContainerReading {
+  /** `binding`, `cluster`, `topic`, `tier`. */
+  readonly labels: Labels;
+  readonly counts: MessageContainer['counts'];
+  readonly status: ContainerStatus;
+}
+
+export interface BindingReading {
+  /** `binding`, `cluster`. */
+  readonly labels: Labels;
+  readonly registration: ContainerRegistration;
+  readonly containers: readonly ContainerReading[];
+}
+
+export function readBinding(registration: ContainerRegistration): BindingReading {
+  const { bindingName, cluster } = registration;
+  const labels = { binding: bindingName, cluster };
+  const containers = containersOf(registration).map(({ topic, tier, counts, status }) => ({
+    labels: { ...labels, topic, tier: String(tier) },
+    counts,
+    status,
+  }));
+  return { labels, registration, containers };
+}

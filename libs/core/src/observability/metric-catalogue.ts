@@ -1,0 +1,172 @@
+import type { BindingCounts } from '../model/binding-counts.js';
+import { CIRCUIT_STATE_CODES } from '../model/circuit-breaker.js';
+import { CONTAINER_STATE_CODES } from '../model/container-state.js';
+import type { BindingReading, ContainerReading } from './binding-reading.js';
+import type { MetricFamily, MetricSample } from './metric-family.js';
+
+type Read = (binding: BindingReading) => readonly MetricSample[];
+
+export interface MetricDefinition extends Omit<MetricFamily, 'samples'> {
+  readonly read: Read;
+}
+
+/** Names never change: dashboards and alerts hang on them. */
+export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
+  {
+    name: 'eventbus.records.received',
+    type: 'counter',
+    help: 'Records that were taken in. One that is delivered again is received again.',
+    read: ofContainers(({ counts }) => counts.received),
+  },
+  {
+    name: 'eventbus.records.processed',
+    type: 'counter',
+    help: 'Records that are done here, by what became of them.',
+    read: byOutcome(({ counts }) => ({
+      succeeded: counts.succeeded,
+      discarded: counts.discarded,
+      retried: counts.retried,
+      'dead-lettered': counts.deadLettered,
+    })),
+  },
+  {
+    name: 'eventbus.records.returned',
+    type: 'counter',
+    help: 'Records that stayed in their place and are delivered again: they failed, or were handed back unhandled.',
+    read: byOutcome(({ counts }) => ({ failed: counts.failed, 'handed-back': counts.handedBack })),
+  },
+  {
+    name: 'eventbus.records.in.flight',
+    type: 'gauge',
+    help: 'Records that were taken in and have no outcome yet.',
+    read: ofContainers(({ counts }) => counts.inFlight),
+  },
+  {
+    name: 'eventbus.records.failed',
+    type: 'counter',
+    help: 'Deliveries that failed, by the class of the error, wherever their record went then.',
+    read: counted(({ failures }) => failures),
+  },
+  {
+    name: 'eventbus.records.retried',
+    type: 'counter',
+    help: 'Records that a retry topic has acknowledged, by the tier they went to.',
+    read: counted(({ retries }) => retries),
+  },
+  {
+    name: 'eventbus.records.dlq',
+    type: 'counter',
+    help: 'Records that the dead-letter topic has acknowledged, by why they went there.',
+    read: counted(({ deadLetters }) => deadLetters),
+  },
+  {
+    name: 'eventbus.container.state',
+    type: 'gauge',
+    help: 'State of the binding: 0 CREATED, 1 RUNNING, 2 PAUSED, 3 STOPPED, 4 DESTROYED.',
+    read: ({ labels, registration: { state } }) => [
+      { labels, value: CONTAINER_STATE_CODES[state] },
+    ],
+  },
+  {
+    name: 'eventbus.container.paused',
+    type: 'gauge',
+    help: '1 for each reason for which a container is paused as a whole.',
+    read: ({ containers }) =>
+      containers.flatMap(({ labels, status }) =>
+        status.pauses.map((reason) => ({ labels: { ...labels, reason }, value: 1 })),
+      ),
+  },
+  {
+    name: 'eventbus.partitions.paused',
+    type: 'gauge',
+    help: 'Partitions that wait by themselves, by reason. One with two reasons is under both.',
+    read: ({ containers }) => containers.flatMap(pausedPartitions),
+  },
+  {
+    name: 'eventbus.handlers.running',
+    type: 'gauge',
+    help: 'Records that handlers are at work on. A slice counts with all its records.',
+    read: ofContainers(({ status }) => status.runningHandlers),
+  },
+  {
+    name: 'eventbus.handlers.stuck',
+    type: 'gauge',
+    help: 'Handlers that run for longer than stuckHandlerMs.',
+    read: ofContainers(({ status }) => status.stuckHandlers),
+  },
+  {
+    name: 'eventbus.circuit.state',
+    type: 'gauge',
+    help: 'Circuit breaker of the binding: 0 closed, 1 open, 2 half open.',
+    read: ({ labels, registration: { circuitBreaker } }) =>
+      circuitBreaker.current
+        ? [{ labels, value: CIRCUIT_STATE_CODES[circuitBreaker.current.state] }]
+        : [],
+  },
+  {
+    name: 'eventbus.circuit.transitions',
+    type: 'counter',
+    help: 'How often the circuit breaker changed its state, and why.',
+    read: counted(({ transitions }) => transitions),
+  },
+  {
+    name: 'eventbus.circuit.recovered',
+    type: 'counter',
+    help: 'How often trial calls have closed the circuit again.',
+    read: recoveries,
+  },
+  {
+    name: 'eventbus.publish.troubles',
+    type: 'gauge',
+    help: '1 for each retry or dead-letter topic that could not be written to when it was last tried.',
+    read: ({ labels, registration: { publishTroubles } }) =>
+      (publishTroubles?.all ?? []).map(({ topic }) => ({ labels: { ...labels, topic }, value: 1 })),
+  },
+  {
+    name: 'eventbus.poll.interval.safety.triggered',
+    type: 'counter',
+    help: 'Slices that were ended because they had taken 70 % of maxPollIntervalMs.',
+    read: ofContainers(({ counts }) => counts.slicesCut),
+  },
+]);
+
+function ofContainers(value: (container: ContainerReading) => number): Read {
+  return ({ containers }) =>
+    containers.map((container) => ({ labels: container.labels, value: value(container) }));
+}
+
+function byOutcome(
+  values: (container: ContainerReading) => Readonly<Record<string, number>>,
+): Read {
+  return ({ containers }) =>
+    containers.flatMap((container) =>
+      Object.entries(values(container)).map(([outcome, value]) => ({
+        labels: { ...container.labels, outcome },
+        value,
+      })),
+    );
+}
+
+function counted(of: (counts: BindingCounts) => BindingCounts[keyof BindingCounts]): Read {
+  return ({ labels, registration: { counts } }) =>
+    (counts ? of(counts) : []).map((count) => ({
+      labels: { ...labels, ...count.labels },
+      value: count.value,
+    }));
+}
+
+function recoveries({ labels, registration: { circuitBreaker, counts } }: BindingReading) {
+  if (!circuitBreaker.current || !counts) return [];
+  const value = counts.transitions
+    .filter(({ labels: { cause } }) => cause === 'recovered')
+    .reduce((sum, transition) => sum + transition.value, 0);
+  return [{ labels, value }];
+}
+
+function pausedPartitions({ labels, status }: ContainerReading): readonly MetricSample[] {
+  const reasons = status.partitionPauses.flatMap((pause) => pause.reasons);
+  return [...new Set(reasons)].map((reason) => ({
+    labels: { ...labels, reason },
+    value: reasons.filter((each) => each === reason).length,
+  }));
+}

@@ -1,0 +1,356 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
+import {
+  BatchProcessingException,
+  DeserializationException,
+  HandlerRefusedException,
+} from '../errors/handler-errors.js';
+import type { CircuitState } from '../model/circuit-breaker.js';
+import type { Delivery } from '../model/delivery.js';
+import { ExceptionRoutingDecision } from '../model/exception-routing-decision.js';
+import type { FailedOutcome } from '../model/outcome.js';
+import type { Verdict } from './classifier/binding-classifier.js';
+import { FailureRouter, type FailureRouterParts } from './failure-router.js';
+import { RecordTooLargeForRetryError } from './retry-publisher.js';
+import { recordOf } from './story.spec-support.js';
+
+const { nextTier, pauseContainer, deadLetter } = ExceptionRoutingDecision;
+
+let verdict: Verdict;
+let sent: string[];
+let paused: Error[];
+let publish: () => Promise<void>;
+let accept: () => Promise<'stored' | 'discarded'>;
+let circuit: CircuitState | undefined;
+let observed: unknown[][];
+
+beforeEach(() => {
+  verdict = { decision: nextTier(), isChosen: false, isPermanent: false };
+  sent = [];
+  paused = [];
+  publish = async () => undefined;
+  accept = async () => 'stored';
+  circuit = undefined;
+  observed = [];
+});
+
+function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter {
+  const quiet = (): void => undefined;
+  const whole = {
+    name: 'orders',
+    groupId: 'shop',
+    listenerType: 'SINGLE',
+    orderingMode: 'RELAXED_IN_RETRY',
+    strictExhaustion: 'DLT',
+    batchFailureStrategy: 'SEEK_TO_FAILED',
+    batchRedeliveries: 1,
+    circuitBreaker: { minimumNumberOfCalls: 3 },
+    retry: { onBudgetExceeded: 'DLT', poisonAfter: 0, tiers: [tierOf(1)] },
+    dlt: { exceptionDetail: 'full' },
+    ...binding,
+  } as ResolvedBinding;
+  const parts: FailureRouterParts = {
+    binding: whole,
+    tier,
+    classifier: { classify: () => verdict },
+    breaker: circuit && { state: circuit },
+    retries: {
+      publish: async ({ totalAttempts }, target) => {
+        sent.push(`tier ${target.tier.number}.${target.delivery} after ${totalAttempts}`);
+        await publish();
+      },
+    },
+    deadLetters: {
+      accept: async ({ totalAttempts }, { reason, cause }) => {
+        sent.push(`${reason} ${cause} after ${totalAttempts}`);
+        return accept();
+      },
+    },
+    pauseBinding: (error) => void paused.push(error),
+    observer: {
+      failed: (...told) => void observed.push(['failed', ...told]),
+      retried: (...told) => void observed.push(['retried', ...told]),
+      deadLettered: (...told) => void observed.push(['dead-lettered', ...told]),
+    },
+    runtime: new VirtualRuntime(),
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  };
+  return new FailureRouter(parts);
+}
+
+const tierOf = (number: number) =>
+  ({ number, topic: `t-${number}`, maxAttempts: 2 }) as ResolvedTier;
+
+const delivery = (given: Partial<Delivery> = {}): Delivery => ({
+  record: recordOf(),
+  redeliveries: 0,
+  receivedAt: 0,
+  sessionIndex: 0,
+  signal: new AbortController().signal,
+  ...given,
+});
+
+const failed = (given: Partial<FailedOutcome> = {}): FailedOutcome => ({
+  kind: 'failed',
+  error: new Error('down'),
+  attempts: 3,
+  ending: 'exhausted',
+  ...given,
+});
+
+const worldIsDown = (): Error => Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+
+describe('A record that failed', () => {
+  it('goes to its tier, and is done there', async () => {
+    const outcome = await router().route(delivery(), failed());
+    expect(outcome).toEqual({ kind: 'retried', tier: 1, delivery: 1 });
+    expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+
+  it.each([
+    ['is delivered again anyway', failed({ ending: 'delivered-again' })],
+    ['was refused by a guard', failed({ error: new HandlerRefusedException('no') })],
+  ])('stays where it is when it %s', async (_, failure) => {
+    expect(await router().route(delivery(), failure)).toBe(failure);
+    expect(sent).toEqual([]);
+  });
+
+  it('counts the calls of the deliveries before', async () => {
+    await router().route(delivery({ redeliveries: 2, failures: 2, calls: 6 }), failed());
+    expect(sent).toEqual(['tier 1.1 after 9']);
+  });
+
+  it('that cannot be read is dead-lettered, whatever a classifier says', async () => {
+    verdict = { ...verdict, isChosen: true };
+    const error = new DeserializationException('x');
+    await router().route(delivery(), failed({ error, attempts: 0, ending: undefined }));
+    expect(sent).toEqual(['NON_RETRYABLE deserialization after 0']);
+  });
+
+  it('pauses its binding, and stays', async () => {
+    verdict = { ...verdict, decision: pauseContainer() };
+    const failure = failed();
+    expect(await router().route(delivery(), failure)).toBe(failure);
+    expect(paused).toEqual([failure.error]);
+  });
+
+  it('waits for a decision where that is asked for', async () => {
+    const strict = {
+      orderingMode: 'STRICT',
+      strictExhaustion: 'PAUSE_PARTITION',
+      retry: { tiers: [], poisonAfter: 0 },
+    } as unknown as ResolvedBinding;
+    expect(await router(strict).route(delivery(), failed())).toMatchObject({
+      kind: 'failed',
+      until: 'decided',
+    });
+  });
+
+  it('is discarded when a dead-letter handler has seen to it', async () => {
+    verdict = { ...verdict, decision: deadLetter() };
+    accept = async () => 'discarded';
+    expect(await router().route(delivery(), failed())).toEqual({
+      kind: 'discarded',
+      reason: 'dlt-handler',
+    });
+  });
+
+  it('that is too large for its retry topic is dead-lettered', async () => {
+    publish = () => Promise.reject(new RecordTooLargeForRetryError('t-1', new Error('1 MiB')));
+    expect(await router().route(delivery(), failed())).toEqual({
+      kind: 'dead-lettered',
+      reason: 'RETRIES_EXHAUSTED',
+      cause: 'too-large-for-retry',
+    });
+  });
+});
+
+describe('A record that cannot be written to where it belongs', () => {
+  it('stays, and is written later without another call; no call counts twice', async () => {
+    publish = () => Promise.reject(new Error('no such topic'));
+    const first = (await router().route(delivery(), failed())) as FailedOutcome;
+    expect(first).toMatchObject({
+      kind: 'failed',
+      attempts: 3,
+      error: { message: 'no such topic' },
+    });
+    // As intake keeps it: the calls of this delivery are counted, and the failure is kept.
+    const again = delivery({ redeliveries: 1, failures: 1, calls: 3, unrouted: first.unrouted! });
+    const second = (await router().route(again, again.unrouted!)) as FailedOutcome;
+    expect(second).toMatchObject({ attempts: 0, unrouted: { error: { message: 'down' } } });
+    expect(sent).toEqual(['tier 1.1 after 3', 'tier 1.1 after 3']);
+  });
+
+  it('was tried once, as intake counts, where it could not be prepared for a call', async () => {
+    verdict = { ...verdict, decision: deadLetter() };
+    accept = () => Promise.reject(new Error('not authorised'));
+    const first = (await router().route(
+      delivery(),
+      failed({ attempts: undefined, ending: undefined }),
+    )) as FailedOutcome;
+    expect(first.attempts).toBe(1);
+    const again = delivery({ redeliveries: 1, failures: 1, calls: 1, unrouted: first.unrouted! });
+    await router().route(again, again.unrouted!);
+    expect(sent).toEqual(Array(2).fill('NON_RETRYABLE routing after 1'));
+  });
+
+  it('stays when the dead-letter topic does not take it', async () => {
+    verdict = { ...verdict, decision: deadLetter() };
+    accept = () => Promise.reject(new Error('not authorised'));
+    expect(await router().route(delivery(), failed())).toMatchObject({ kind: 'failed' });
+  });
+
+  it('stays when something in here is broken', async () => {
+    const broken = router();
+    Object.defineProperty(verdict, 'decision', {
+      get() {
+        throw new TypeError('a bug');
+      },
+    });
+    expect(await broken.route(delivery(), failed())).toMatchObject({
+      kind: 'failed',
+      error: { message: 'a bug' },
+    });
+  });
+});
+
+describe('A record that failed because of the world, while a circuit watches', () => {
+  const failure = (ending?: FailedOutcome['ending']) => failed({ error: worldIsDown(), ending });
+
+  it.each(['OPEN', 'HALF_OPEN', 'CLOSED'] as const)(
+    'stays while the circuit is %s',
+    async (state) => {
+      circuit = state;
+      const down = failure();
+      expect(await router().route(delivery(), down)).toBe(down);
+    },
+  );
+
+  it('leaves where the circuit stays closed although it could judge by this record alone', async () => {
+    circuit = 'CLOSED';
+    await router().route(delivery({ redeliveries: 1, failures: 1 }), failure());
+    expect(sent).toEqual([]);
+    await router().route(delivery({ redeliveries: 2, failures: 2 }), failure());
+    expect(sent).toHaveLength(1);
+  });
+
+  it('never leaves while the circuit is open', async () => {
+    circuit = 'OPEN';
+    await router().route(delivery({ redeliveries: 99, failures: 99 }), failure());
+    expect(sent).toEqual([]);
+  });
+
+  it('leaves where the application said so itself', async () => {
+    circuit = 'OPEN';
+    verdict = { ...verdict, isChosen: true };
+    await router().route(delivery(), failure());
+    expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+
+  it('leaves when the open circuit let no call pass, and pauses nothing', async () => {
+    circuit = 'OPEN';
+    await router().route(delivery(), failure('circuit-open'));
+    expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+
+  it('goes the ordinary road where it failed otherwise', async () => {
+    circuit = 'OPEN';
+    await router().route(delivery(), failed());
+    expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+
+  it('goes it where no circuit watches', async () => {
+    await router().route(delivery(), failure());
+    expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+});
+
+describe('Beyond its budget', () => {
+  const tooLong = failed({ ending: 'over-budget' });
+
+  it('a record is dead-lettered, or goes to the next tier', async () => {
+    await router().route(delivery(), tooLong);
+    const retry = { onBudgetExceeded: 'NEXT_TIER', poisonAfter: 0, tiers: [tierOf(1)] };
+    await router({ retry } as unknown as ResolvedBinding).route(delivery(), tooLong);
+    expect(sent).toEqual(['RETRIES_EXHAUSTED budget-exceeded after 3', 'tier 1.1 after 3']);
+  });
+});
+
+describe('A decision of an operator', () => {
+  it('skips', async () => {
+    expect(await router().carryOut(delivery(), 'skip')).toEqual({
+      kind: 'discarded',
+      reason: 'skipped',
+    });
+    expect(sent).toEqual([]);
+  });
+
+  it('dead-letters', async () => {
+    const waiting = delivery({ redeliveries: 1, failures: 1, calls: 3 });
+    expect(await router().carryOut(waiting, 'dead-letter')).toEqual({
+      kind: 'dead-lettered',
+      reason: 'MANUAL',
+      cause: 'operator',
+    });
+    expect(sent).toEqual(['MANUAL operator after 3']);
+  });
+
+  it('waits for another where the dead-letter topic does not take it', async () => {
+    accept = () => Promise.reject(new Error('gone'));
+    expect(await router().carryOut(delivery(), 'dead-letter')).toMatchObject({
+      kind: 'failed',
+      until: 'decided',
+    });
+  });
+});
+
+describe('Whoever counts', () => {
+  const main = { topic: recordOf().topic, tier: 0 };
+
+  it('is told of the failure and of the tier, once that has the record', async () => {
+    await router().route(delivery(), failed({ error: new RangeError('no') }));
+    expect(observed).toEqual([
+      ['failed', main, 'RangeError'],
+      ['retried', main, 1],
+    ]);
+  });
+
+  it('is told why a record was dead-lettered, and where it failed', async () => {
+    verdict = { ...verdict, decision: deadLetter() };
+    await router({}, 1).route(delivery(), failed());
+    await router().carryOut(delivery(), 'dead-letter');
+    expect(observed).toEqual([
+      ['failed', { ...main, tier: 1 }, 'Error'],
+      ['dead-lettered', { ...main, tier: 1 }, 'NON_RETRYABLE', expect.any(String)],
+      ['dead-lettered', main, 'MANUAL', 'operator'],
+    ]);
+  });
+
+  it('is told of one failure, however often the record cannot be written to where it belongs', async () => {
+    publish = () => Promise.reject(new Error('no leader'));
+    const kept = await router().route(delivery(), failed());
+    publish = async () => undefined;
+    const { unrouted } = kept as FailedOutcome;
+    await router().route(delivery({ unrouted: unrouted! }), unrouted!);
+    expect(observed).toEqual([
+      ['failed', main, 'Error'],
+      ['retried', main, 1],
+    ]);
+  });
+
+  it('is told of a failure that stays where it is, and by what a batch has wrapped', async () => {
+    const error = new BatchProcessingException(0, 'the first', [], {
+      cause: new RangeError('no'),
+    });
+    await router().route(delivery(), failed({ error, ending: 'delivered-again' }));
+    expect(observed).toEqual([['failed', main, 'RangeError']]);
+  });
+
+  it('is told of no dead letter that a handler has discarded, and of no record that was skipped', async () => {
+    verdict = { ...verdict, decision: deadLetter() };
+    accept = async () => 'discarded';
+    await router().route(delivery(), failed());
+    await router().carryOut(delivery(), 'skip');
+    expect(observed).toEqual([['failed', main, 'Error']]);
+  });
+});

@@ -1,0 +1,202 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+import { DeadLetterRequestedException, HandlerRefusedException } from '../errors/handler-errors.js';
+import { meantError } from '../faults/meant-error.js';
+import type { CircuitBreaker } from '../model/circuit-breaker.js';
+import type { Delivery, RecordDecision } from '../model/delivery.js';
+import type { FailureObserver, FailurePlace } from '../model/failure-observer.js';
+import type { FailedOutcome, Outcome } from '../model/outcome.js';
+import { BatchFailures } from './batch-failures.js';
+import type { BindingClassifier } from './classifier/binding-classifier.js';
+import type { DeadLetters } from './dead-letters.js';
+import { describeError } from './error-description.js';
+import { destinationOf, type DeadLetter, type Destination } from './destination.js';
+import type { FailureStory } from './failure-story.js';
+import { WorldFailures } from './world-failures.js';
+import { tellStory } from './tell-story.js';
+import { RecordTooLargeForRetryError, type RetryPublisher } from './retry-publisher.js';
+
+export interface FailureRouterParts {
+  readonly binding: ResolvedBinding;
+  /** Where the records come from: 0 is the main topic. */
+  readonly tier: number;
+  readonly classifier: BindingClassifier;
+  /** Of the binding. Left out where it has none. */
+  readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
+  readonly retries: Pick<RetryPublisher, 'publish'>;
+  readonly deadLetters: Pick<DeadLetters, 'accept'>;
+  /** As PAUSE_CONTAINER asks. Returns at once. */
+  readonly pauseBinding: (error: Error) => void;
+  /** Left out where nobody counts. */
+  readonly observer?: FailureObserver | undefined;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/**
+ * Sees a record that failed to where it goes from here. It counts as done only once somebody has
+ * acknowledged it; until then it stays, and its partition waits.
+ */
+export class FailureRouter {
+  readonly #world: WorldFailures;
+  readonly #batch: BatchFailures;
+
+  constructor(private readonly parts: FailureRouterParts) {
+    this.#world = new WorldFailures(parts);
+    this.#batch = new BatchFailures(parts.binding);
+  }
+
+  /** Never rejects: what goes wrong in here leaves the record where it is. */
+  async route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome> {
+    try {
+      this.#tellObserver(delivery, failed);
+      const destination = this.#destinationOf(delivery, failed);
+      return destination ? await this.#send(delivery, failed, destination) : failed;
+    } catch (thrown) {
+      return unrouted(failed, asError(thrown));
+    }
+  }
+
+  /** Somebody decided about a record whose partition waited for it. */
+  async carryOut(delivery: Delivery, decision: RecordDecision): Promise<Outcome> {
+    const { topic, partition, offset } = delivery.record;
+    this.parts.logger.warn('A record is given up by decision of an operator', {
+      decision,
+      topic,
+      partition,
+      offset,
+    });
+    if (decision === 'skip') return { kind: 'discarded', reason: 'skipped' };
+    const error = new DeadLetterRequestedException('An operator gave the record up.');
+    const failed: FailedOutcome = { kind: 'failed', error, attempts: 0 };
+    const letter: DeadLetter = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator' };
+    try {
+      return await this.#deadLetter(this.#storyOf(delivery, failed), letter, delivery.signal);
+    } catch (thrown) {
+      return { ...failed, error: asError(thrown), until: 'decided' };
+    }
+  }
+
+  /** undefined: it stays where it is, and is delivered again. */
+  #destinationOf(delivery: Delivery, failed: FailedOutcome): Destination | undefined {
+    const { binding, classifier, tier } = this.parts;
+    const { error, ending } = failed;
+    if (ending === 'delivered-again' || error instanceof HandlerRefusedException) return undefined;
+    if (ending === 'given-up') return { kind: 'dead-letter', reason: 'MANUAL', cause: 'handler' };
+    const verdict = classifier.classify(failed, tier);
+    if (!verdict.isChosen && this.#world.isToBlame(delivery, failed)) return undefined;
+    const inBatch = this.#batch.destinationOf(delivery, verdict);
+    if (inBatch === 'stay') return undefined;
+    const story = this.#storyOf(delivery, failed);
+    return (
+      inBatch ??
+      this.#beyondBudget(failed) ??
+      this.#poison(story) ??
+      destinationOf(verdict.decision, failed, story, binding)
+    );
+  }
+
+  #poison({ isPoison, totalAttempts }: FailureStory): Destination | undefined {
+    const { poisonAfter } = this.parts.binding.retry;
+    return poisonAfter > 0 && isPoison && totalAttempts >= poisonAfter
+      ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'poison' }
+      : undefined;
+  }
+
+  #beyondBudget({ ending }: FailedOutcome): Destination | undefined {
+    return ending === 'over-budget' && this.parts.binding.retry.onBudgetExceeded === 'DLT'
+      ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'budget-exceeded' }
+      : undefined;
+  }
+
+  #send(delivery: Delivery, failed: FailedOutcome, to: Destination): Outcome | Promise<Outcome> {
+    const story = this.#storyOf(delivery, failed);
+    switch (to.kind) {
+      case 'retry':
+        return this.#retry(story, to, delivery.signal);
+      case 'dead-letter':
+        return this.#deadLetter(story, to, delivery.signal);
+      case 'pause-partition':
+        this.#tell('error', 'A partition waits until somebody decides about its record', story);
+        return { ...failed, until: 'decided' };
+      case 'pause-binding':
+        this.#tell('error', 'A binding is paused because of a record', story);
+        this.parts.pauseBinding(failed.error);
+        return failed;
+    }
+  }
+
+  async #retry(
+    story: FailureStory,
+    { tier, delivery }: Extract<Destination, { kind: 'retry' }>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    try {
+      await this.parts.retries.publish(story, { tier, delivery }, signal);
+    } catch (error) {
+      if (!(error instanceof RecordTooLargeForRetryError)) throw error;
+      const letter = { reason: 'RETRIES_EXHAUSTED', cause: 'too-large-for-retry' } as const;
+      return this.#deadLetter(story, { kind: 'dead-letter', ...letter }, signal);
+    }
+    this.parts.observer?.retried(this.#placeOf(story), tier.number);
+    return { kind: 'retried', tier: tier.number, delivery };
+  }
+
+  async #deadLetter(
+    story: FailureStory,
+    { reason, cause }: DeadLetter,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const fate = await this.parts.deadLetters.accept(story, { reason, cause }, signal);
+    if (fate === 'discarded') return { kind: 'discarded', reason: 'dlt-handler' };
+    this.parts.observer?.deadLettered(this.#placeOf(story), reason, cause);
+    this.#tell('warn', 'A record was dead-lettered', story, { reason, cause });
+    return { kind: 'dead-lettered', reason, cause };
+  }
+
+  /** What was handled before, and could not be written to where it belongs, has been told already. */
+  #tellObserver(delivery: Delivery, { error }: FailedOutcome): void {
+    const { observer } = this.parts;
+    if (!observer || delivery.unrouted) return;
+    const { className } = describeError(meantError(error), { exceptionDetail: 'class' });
+    observer.failed(this.#placeOf(delivery), className);
+  }
+
+  #placeOf({ record: { topic } }: Pick<Delivery, 'record'>): FailurePlace {
+    return { topic, tier: this.parts.tier };
+  }
+
+  #storyOf(delivery: Delivery, failed: FailedOutcome): FailureStory {
+    const { binding, tier, runtime } = this.parts;
+    return tellStory({ binding, delivery, failed, tier, runtime });
+  }
+
+  /** Neither the message nor the payload: both may hold what no log should. */
+  #tell(
+    level: 'warn' | 'error',
+    message: string,
+    { binding, record: { topic, partition, offset }, error, totalAttempts }: FailureStory,
+    more: object = {},
+  ): void {
+    this.parts.logger[level](message, {
+      binding,
+      topic,
+      partition,
+      offset,
+      error: error.name,
+      totalAttempts,
+      ...more,
+    });
+  }
+}
+
+/** Its calls are counted with this delivery: when it is routed later there were none in between. */
+function unrouted(failed: FailedOutcome, error: Error): FailedOutcome {
+  const { attempts = 1 } = failed;
+  return { kind: 'failed', error, attempts, unrouted: { ...failed, attempts: 0 } };
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,54 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import { EVENTBUS_HEADERS, tierHeaders } from '../../model/event-bus-headers.js';
+import { isTierHeader } from '../../model/tier-history.js';
+import type { FailureStory } from '../failure-story.js';
+import { headersOf, type Hop, type RetryHop } from './header-profile.js';
+
+/** Of this format. What a newer version adds, an older one leaves as it is. */
+const VERSION = 1;
+
+/** Of a record's arrival: they are shown to its handler, and never written. */
+const ARRIVAL: readonly string[] = [
+  EVENTBUS_HEADERS.receivedTimestamp,
+  EVENTBUS_HEADERS.consumerInstance,
+];
+
+const WRITTEN: ReadonlySet<string> = new Set(
+  Object.values(EVENTBUS_HEADERS).filter((name) => !ARRIVAL.includes(name)),
+);
+
+/** What some hop of ours writes. A header of the family that is not known here is a newer version's, and stays. */
+export const isEventBusHeader = (name: string): boolean => WRITTEN.has(name) || isTierHeader(name);
+
+/**
+ * What the bus itself needs to find on a record again, whatever profiles tell its story: whose it
+ * is, where it came from and how far it got.
+ */
+export function controlHeaders(story: FailureStory, hop: Hop): readonly RecordHeader[] {
+  const names = EVENTBUS_HEADERS;
+  return headersOf({
+    [names.version]: VERSION,
+    [names.bindingName]: story.binding,
+    [names.groupId]: story.groupId,
+    [names.originalTopic]: story.originalTopic,
+    [names.originalPartition]: story.originalPartition,
+    [names.originalOffset]: story.originalOffset,
+    [names.originalTimestamp]: story.originalTimestamp,
+    [names.totalAttempts]: story.totalAttempts,
+    [names.firstFailureTimestamp]: story.firstFailureAt,
+    [names.replayCount]: story.replayCount,
+    ...(hop.kind === 'retry' ? retryControl(story, hop) : {}),
+  });
+}
+
+function retryControl(story: FailureStory, { tier, delivery, at }: RetryHop) {
+  return {
+    [EVENTBUS_HEADERS.retryTier]: tier,
+    [EVENTBUS_HEADERS.retryAttempt]: delivery,
+    [EVENTBUS_HEADERS.retryTimestamp]: at,
+    [EVENTBUS_HEADERS.fingerprint]: story.fingerprint,
+    ...Object.fromEntries(
+      story.tierHistory.map((each) => [tierHeaders(each.tier).attempts, each.attempts]),
+    ),
+  };
+}

@@ -1,0 +1,23 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import type { HeaderProfileName } from '../../config/dlt-properties.js';
+import { isEventBusHeader } from './control-headers.js';
+import { eventbusProfile } from './eventbus-profile.js';
+import type { HeaderProfile } from './header-profile.js';
+import { plainProfile } from './plain-profile.js';
+import { springProfile } from './spring-profile.js';
+
+export const HEADER_PROFILES: Readonly<Record<HeaderProfileName, HeaderProfile>> = Object.freeze({
+  eventbus: eventbusProfile,
+  spring: springProfile,
+  plain: plainProfile,
+});
+
+/** What a record came with, byte for byte and in its order, without what earlier hops have written. */
+export function originalHeaders(
+  headers: readonly RecordHeader[],
+  profiles: readonly HeaderProfile[],
+): readonly RecordHeader[] {
+  return headers.filter(
+    ({ key }) => !isEventBusHeader(key) && !profiles.some((profile) => profile.owns(key)),
+  );
+}

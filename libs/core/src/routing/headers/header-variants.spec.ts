@@ -1,0 +1,82 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import { shown, storyOf } from '../story.spec-support.js';
+import { DltHeaderEnricher } from './dlt-header-enricher.js';
+import { RetryHeaderEnricher } from './retry-header-enricher.js';
+
+const AT = 1_700_000_003_000;
+const LETTER = {
+  kind: 'dead-letter',
+  reason: 'RETRIES_EXHAUSTED',
+  cause: 'exhausted',
+  at: AT,
+} as const;
+const HOP = { kind: 'retry', tier: 2, delivery: 1, at: AT } as const;
+
+const CONTROL = {
+  trace: 'a',
+  'x-eventbus-version': '1',
+  'x-eventbus-binding-name': 'orders',
+  'x-eventbus-group-id': 'shop',
+  'x-eventbus-original-topic': 'orders.events',
+  'x-eventbus-original-partition': '3',
+  'x-eventbus-original-offset': '17',
+  'x-eventbus-original-timestamp': '1700000000000',
+  'x-eventbus-total-attempts': '3',
+  'x-eventbus-first-failure-timestamp': '1700000001000',
+  'x-eventbus-replay-count': '0',
+};
+const RETRY_CONTROL = {
+  ...CONTROL,
+  'x-eventbus-retry-tier': '2',
+  'x-eventbus-retry-attempt': '1',
+  'x-eventbus-retry-timestamp': String(AT),
+  'x-eventbus-fingerprint': '0123456789abcdef',
+  'x-eventbus-tier0-attempts': '3',
+};
+describe('what is left out where a record is too large', () => {
+  const size = (list: readonly RecordHeader[]): number =>
+    list.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
+
+  it('is of a dead letter, one after the other: stack, message, history, doubles, all', () => {
+    const enricher = new DltHeaderEnricher(['eventbus', 'spring', 'plain']);
+    const variants = [...enricher.variants(storyOf(), LETTER)];
+    expect(variants.map(({ without }) => without.join(', '))).toEqual([
+      '',
+      'stack',
+      'stack, message',
+      'stack, message, tier history',
+      'stack, message, tier history, further profiles',
+      'stack, message, tier history, further profiles, all but the control headers',
+      'all headers of its story',
+    ]);
+    const sizes = variants.map((variant) => size(variant.headers));
+    expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+    expect(new Set(sizes).size).toBe(sizes.length);
+    expect(shown(variants.at(-2)!.headers)).toEqual(CONTROL);
+    expect(shown(variants.at(-1)!.headers)).toEqual({ trace: 'a' });
+  });
+
+  it('is of a retry everything but what its next reader needs', () => {
+    const enricher = new RetryHeaderEnricher(['spring']);
+    const variants = [...enricher.variants(storyOf(), HOP)];
+    expect(variants.map(({ without }) => without.at(-1))).toEqual([
+      undefined,
+      'stack',
+      'message',
+      'further profiles',
+      'all but the control headers',
+    ]);
+    expect(shown(variants.at(-1)!.headers)).toEqual(RETRY_CONTROL);
+  });
+
+  it('is nothing that is not there', () => {
+    const story = storyOf({ description: { className: 'OutOfStock' } });
+    const variants = [...new DltHeaderEnricher(['eventbus']).variants(story, LETTER)];
+    expect(variants.map(({ without }) => without.at(-1))).toEqual([
+      undefined,
+      'tier history',
+      'all but the control headers',
+      'all headers of its story',
+    ]);
+  });
+});

@@ -1,0 +1,47 @@
+import { headersOf, type HeaderProfile } from './header-profile.js';
+
+/** As Spring for Apache Kafka names them in a dead letter. */
+export const SPRING_HEADERS = Object.freeze({
+  exceptionFqcn: 'kafka_dlt-exception-fqcn',
+  exceptionCauseFqcn: 'kafka_dlt-exception-cause-fqcn',
+  exceptionMessage: 'kafka_dlt-exception-message',
+  exceptionStacktrace: 'kafka_dlt-exception-stacktrace',
+  originalTopic: 'kafka_dlt-original-topic',
+  originalPartition: 'kafka_dlt-original-partition',
+  originalOffset: 'kafka_dlt-original-offset',
+  originalTimestamp: 'kafka_dlt-original-timestamp',
+  originalConsumerGroup: 'kafka_dlt-original-consumer-group',
+});
+
+/** Spring has more of them than are written here; what an earlier hop of its own left is replaced as a whole. */
+const PREFIX = 'kafka_dlt-';
+
+/** In Spring's encodings: a partition of four bytes, an offset and a time of eight, big end first. */
+export const springProfile = Object.freeze<HeaderProfile>({
+  name: 'spring',
+  owns: (name) => name.startsWith(PREFIX),
+  write: ({ description, ...story }) =>
+    headersOf({
+      [SPRING_HEADERS.exceptionFqcn]: description.className,
+      [SPRING_HEADERS.exceptionCauseFqcn]: description.causeClassName,
+      [SPRING_HEADERS.exceptionMessage]: description.message,
+      [SPRING_HEADERS.exceptionStacktrace]: description.stack,
+      [SPRING_HEADERS.originalTopic]: story.originalTopic,
+      [SPRING_HEADERS.originalPartition]: int(story.originalPartition),
+      [SPRING_HEADERS.originalOffset]: long(story.originalOffset),
+      [SPRING_HEADERS.originalTimestamp]: long(BigInt(story.originalTimestamp)),
+      [SPRING_HEADERS.originalConsumerGroup]: story.groupId,
+    }),
+});
+
+function int(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+function long(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(value);
+  return bytes;
+}
