@@ -13,16 +13,37 @@ export type { FeatureConsumer } from './module/feature-consumer.js';
 export { CircuitBreakerProperties } from './config/circuit-breaker-properties.js';
 export { ConfigurationValidator } from './config/configuration-validator.js';
 export { EVENTBUS_DEFAULTS } from './config/defaults.js';
-export { DltProperties, DltReplayProperties } from './config/dlt-properties.js';
+export {
+  DltProperties,
+  DltReplayProperties,
+  type ErrorRedaction,
+  type ExceptionDetail,
+} from './config/dlt-properties.js';
 export { isDuration, parseDuration, type Duration } from './config/duration.js';
 export type { ErrorClass, ErrorMatcher } from './config/error-matcher.js';
 export {
   BindingDefaults,
   ClusterProperties,
   EventBusProperties,
+  MetricsProperties,
   ShutdownProperties,
   StartupProperties,
 } from './config/event-bus-properties.js';
+export {
+  RegistryCredentialsProperties,
+  SchemaRegistryProperties,
+  SchemaVersionProperties,
+  TypedJsonProperties,
+  type FormatName,
+  type TypeClass,
+} from './config/format-properties.js';
+export {
+  IdempotencyProperties,
+  type HeaderKey,
+  type IdempotencyKey,
+  type KeyFunction,
+} from './config/idempotency-properties.js';
+export { ExceptionRouteProperties } from './config/exception-route-properties.js';
 export type { LoadedOptions, UnusedKey } from './config/loaded-options.js';
 export type { PresetName } from './config/preset-name.js';
 export type { ResolvedBinding, ResolvedTier } from './config/resolved-binding.js';
@@ -33,6 +54,11 @@ export {
   SkipToTierProperties,
   Tier0Properties,
 } from './config/retry-properties.js';
+export {
+  CommitProperties,
+  ProcessingProperties,
+  TransactionProperties,
+} from './config/processing-properties.js';
 export { RebalanceProperties, TopicBindingProperties } from './config/topic-binding-properties.js';
 
 export { EventHandler } from './discovery/event-handler.js';
@@ -43,7 +69,7 @@ export type { EventHandlerOptions } from './discovery/handler-options.js';
 export { Ctx, FullRecord, Header, Headers, Key, Payload } from './discovery/parameters.js';
 export type { EventBusRequest } from './discovery/host-request.js';
 export type { PayloadType, StandardSchema } from './discovery/payload-type.js';
-export { EXCEPTION_CLASSIFIER } from './discovery/tokens.js';
+export { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from './discovery/tokens.js';
 
 export type {
   BindingSnapshot,
@@ -66,10 +92,40 @@ export {
 } from './container/shutdown-coordinator.js';
 
 export {
+  memoryIdempotencyStore,
+  type MemoryIdempotencyStoreOptions,
+} from './pipeline/idempotency/memory-idempotency-store.js';
+export {
+  redisIdempotencyStore,
+  type RedisClient,
+  type RedisIdempotencyStoreOptions,
+} from './pipeline/idempotency/redis-idempotency-store.js';
+export type {
+  MysqlPool,
+  PostgresPool,
+  SqlConnection,
+  SqliteDatabase,
+} from './pipeline/idempotency/sql-clients.js';
+export {
+  SqlIdempotencyStore,
+  sqlIdempotencyStore,
+  type SqlIdempotencyStoreOptions,
+} from './pipeline/idempotency/sql-idempotency-store.js';
+export {
+  withBloomFilter,
+  type ListedIdempotencyStore,
+  type WithBloomFilterOptions,
+} from './pipeline/idempotency/with-bloom-filter.js';
+
+export { EventBusMetrics } from './observability/event-bus-metrics.js';
+export type { MetricFamily, MetricSample, MetricType } from './observability/metric-family.js';
+
+export {
   EventPublisher,
   type PublishedEvent,
   type PublishOptions,
 } from './publisher/event-publisher.js';
+export type { PublishCause } from './publisher/trace-headers.js';
 
 export {
   ConfigurationValidationException,
@@ -82,6 +138,7 @@ export {
   ContainerUnresponsiveException,
   EventBusShuttingDownException,
   InvalidContainerStateException,
+  NoRecordWaitsException,
   type ContainerOperation,
 } from './errors/container-errors.js';
 export { CircuitBreakerOpenException } from './errors/circuit-errors.js';
@@ -92,27 +149,58 @@ export {
 } from './errors/event-bus-state-errors.js';
 export {
   BatchProcessingException,
+  DeadLetterRequestedException,
   DeserializationException,
   HandlerDiscoveryException,
   HandlerRefusedException,
   PayloadValidationException,
   UnknownEventTypeException,
 } from './errors/handler-errors.js';
-export { DltPublishException, EventPublishException } from './errors/publish-errors.js';
+export { IdempotencyKeyException, IdempotencyStoreException } from './errors/idempotency-errors.js';
+export { SchemaRegistryUnavailableException } from './errors/schema-registry-errors.js';
+export { TransactionException } from './errors/transaction-errors.js';
+export {
+  DltPublishException,
+  EventPublishException,
+  RetryPublishException,
+} from './errors/publish-errors.js';
+export {
+  ErrorResultException,
+  RetryableResultException,
+  throwIfFailed,
+} from './errors/result-errors.js';
+export {
+  IllegalArgumentError,
+  NonRetryableException,
+  RetryableException,
+} from './errors/retry-errors.js';
+
+export { faultOf } from './faults/fault-of.js';
+export type { Fault } from './faults/fault.js';
 
 export { AckMode } from './model/ack-mode.js';
 export { BatchFailureStrategy } from './model/batch-failure-strategy.js';
+export type { BindingCounts, LabelledCount } from './model/binding-counts.js';
 export type { BindingRef } from './model/binding-ref.js';
-export type {
-  CircuitBreaker,
-  CircuitChangeCause,
-  CircuitFigures,
-  CircuitState,
-  CircuitTransition,
+export {
+  CIRCUIT_STATE_CODES,
+  type CircuitBreaker,
+  type CircuitChangeCause,
+  type CircuitFigures,
+  type CircuitState,
+  type CircuitTransition,
 } from './model/circuit-breaker.js';
 export { CONTAINER_STATE_CODES, ContainerState } from './model/container-state.js';
-export type { DltReason, DltRecord } from './model/dlt-record.js';
+export {
+  ConsumerResult,
+  ErrorResult,
+  RetryableResult,
+  SuccessResult,
+  type FailureResultOptions,
+} from './model/consumer-result.js';
+export type { DltCause, DltReason, DltRecord } from './model/dlt-record.js';
 export { DltStrategy } from './model/dlt-strategy.js';
+export type { Deserializer } from './model/deserializer.js';
 export type { DeliveryAttempt, EventContext } from './model/event-context.js';
 export type { EventHeaders, EventRecord } from './model/event-record.js';
 export { ExceptionRoutingDecision } from './model/exception-routing-decision.js';
@@ -120,12 +208,22 @@ export { ExceptionRouting } from './model/exception-routing.js';
 export type {
   DltAlertHandler,
   DltRecordHandler,
+  DltVerdict,
   EventTypeHandler,
   ExceptionClassifier,
   MessageHandler,
   MessageMetadata,
 } from './model/handler-interfaces.js';
+export type { Decision, RecordDecision } from './model/delivery.js';
+export type { PublishTroubles, TopicTrouble } from './model/publish-trouble.js';
+export type { ClaimAnswer, IdempotencyStore } from './model/idempotency-store.js';
+export { KafkaErrorHandler } from './routing/kafka-error-handler.js';
+export { readDeadLetter } from './routing/headers/read-dead-letter.js';
+export { DefaultExceptionClassifier } from './routing/classifier/default-exception-classifier.js';
 export { ListenerType } from './model/listener-type.js';
+export type { TopicNamingStrategy } from './model/topic-naming-strategy.js';
 export { OrderingMode } from './model/ordering-mode.js';
 export type { BatchRecordHandler, RecordHandler, SliceHandler } from './model/record-handler.js';
+export type { RecordTransaction } from './model/record-transaction.js';
+export type { SerializedEvent, Serializer } from './model/serializer.js';
 export type { TierFailureRecord } from './model/tier-failure-record.js';

@@ -115,7 +115,7 @@ export class CircuitBreakerLifecycleBridge {
       case 'OPEN': {
         const effect = automaticPauseOnOpen
           ? 'the binding is paused, nothing of it is lost'
-          : 'its records fail at once and are delivered again';
+          : 'its records fail at once, without a call, and go where failed records go';
         return logger.warn(
           `The circuit of binding '${binding}' opened (${cause}): ${effect}. A few records are tried in ${waitDurationInOpenStateMs} ms; look at what its handler depends on.`,
           context,

@@ -4,9 +4,12 @@ const NOTHING: IntakeCounts = {
   received: 0,
   succeeded: 0,
   discarded: 0,
+  retried: 0,
+  deadLettered: 0,
   failed: 0,
   handedBack: 0,
   inFlight: 0,
+  slicesCut: 0,
 };
 
 export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
@@ -15,9 +18,12 @@ export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
       received: sum.received + one.received,
       succeeded: sum.succeeded + one.succeeded,
       discarded: sum.discarded + one.discarded,
+      retried: sum.retried + one.retried,
+      deadLettered: sum.deadLettered + one.deadLettered,
       failed: sum.failed + one.failed,
       handedBack: sum.handedBack + one.handedBack,
       inFlight: sum.inFlight + one.inFlight,
+      slicesCut: sum.slicesCut + one.slicesCut,
     }),
     NOTHING,
   );

@@ -80,11 +80,8 @@ describe('what the factory builds of a binding', () => {
     expect(intake.session('eventbus-orders-retry-2-2').options.processor).toBe(forTier);
   });
 
-  it('refuses static membership, which no driver has yet, and a cluster that makes keys ambiguous', () => {
+  it('refuses a cluster that makes keys ambiguous', () => {
     const { build } = busWith();
-    expect(() => build(binding('orders', { staticMembership: true }))).toThrow(
-      /bindings\.orders\.staticMembership: static membership is not supported yet/,
-    );
     expect(() => build(binding('orders', { cluster: 'eu:west' }))).toThrow(/no ":" in it/);
   });
 });
@@ -118,13 +115,26 @@ describe('what a binding says to its sessions', () => {
 
   it('is passed on to intake as well', async () => {
     const { build, intake } = busWith();
-    const said = { maxPollRecords: 9, maxPollIntervalMs: 50_000, idleBetweenPollsMs: 3 };
+    const said = {
+      maxPollRecords: 9,
+      maxPollIntervalMs: 50_000,
+      idleBetweenPollsMs: 3,
+      stuckHandlerMs: 20_000,
+      listenerType: 'SINGLE',
+      processing: { by: 'key', maxConcurrency: 3 },
+    } as const;
     await build(
-      binding('orders', { ...said, ackMode: 'MANUAL', rebalance: { drainTimeoutMs: 4_000 } }),
+      binding('orders', {
+        ...said,
+        ackMode: 'MANUAL',
+        commit: { strict: true },
+        rebalance: { drainTimeoutMs: 4_000 },
+      }),
     ).mainContainer.start();
     expect(intake.session('eventbus-orders-0').options.settings).toEqual({
       ...said,
       ackMode: 'MANUAL',
+      strictCommits: true,
       rebalanceDrainTimeoutMs: 4_000,
       failureBackoff: { initialMs: 1_000, maxMs: 30_000 },
     });

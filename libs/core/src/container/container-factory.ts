@@ -3,13 +3,17 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import type { IntakeFactory } from '../intake/intake.js';
+import { LingeringHandlers } from '../intake/lingering-handlers.js';
 import type { RecordProcessor } from '../model/outcome.js';
+import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
+import type { PublishTroubles } from '../model/publish-trouble.js';
 import { bindingKey } from '../model/binding-ref.js';
 import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './join-slots.js';
 import { MessageContainer } from './message-container.js';
+import { staticMemberId, staticMemberWarning } from './static-members.js';
 
 export interface ContainerFactoryOptions {
   readonly createSession: IntakeFactory;
@@ -25,6 +29,9 @@ export type ContainerParts = {
   readonly processor: RecordProcessor;
   /** The one that its processors ask. */
   readonly circuitBreaker?: CircuitBreaker;
+  /** Of the topics that its failed records go to. */
+  readonly publishTroubles?: PublishTroubles;
+  readonly counts?: BindingCounts;
 } & TierParts;
 
 /** A tier's records must wait until they are due, so a tier has a processor of its own; who has none says so. */
@@ -45,8 +52,12 @@ export class ContainerFactory {
   constructor(private readonly options: ContainerFactoryOptions) {}
 
   create(binding: ResolvedBinding, parts: ContainerParts): ContainerRegistration {
-    refuseStaticMembership(binding);
     refuseAmbiguousCluster(binding);
+    refuseTornSlices(binding, parts.processor);
+    refuseMissingTransactions(binding, parts.driver);
+    const { runtime, logger } = this.options;
+    const warning = staticMemberWarning(binding, runtime.hostname());
+    if (warning) logger.warn(warning);
     const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
     const build = (blueprint: Blueprint): MessageContainer =>
       this.#container(binding, parts.driver, circuitBreaker, blueprint);
@@ -58,6 +69,8 @@ export class ContainerFactory {
       mainContainer: build(mainBlueprint(binding, parts.processor)),
       retryTierContainers: Object.freeze(tierBlueprints(binding, parts).map(build)),
       circuitBreaker,
+      publishTroubles: parts.publishTroubles,
+      counts: parts.counts,
       state: 'CREATED',
       since: this.options.runtime.now(),
       pauses: Object.freeze([]),
@@ -73,6 +86,7 @@ export class ContainerFactory {
   ): MessageContainer {
     const { createSession, slots, runtime, logger } = this.options;
     const settings = intakeSettings(binding);
+    const lingering = new LingeringHandlers();
     return new MessageContainer({
       id,
       topic: consumer.topics.join(','),
@@ -88,14 +102,26 @@ export class ContainerFactory {
           containerId: id,
           sessionIndex,
           driver,
-          consumer,
+          consumer: memberOptions(consumer, binding, runtime, sessionIndex),
           settings,
           processor,
+          lingering,
           runtime,
           logger,
         }),
     });
   }
+}
+
+/** Static members have names of their own, the others none. */
+function memberOptions(
+  consumer: ConsumerOptions,
+  binding: ResolvedBinding,
+  runtime: Pick<Runtime, 'hostname'>,
+  index: number,
+): ConsumerOptions {
+  const groupInstanceId = staticMemberId(binding, runtime.hostname(), index);
+  return groupInstanceId === undefined ? consumer : { ...consumer, groupInstanceId };
 }
 
 function mainBlueprint(binding: ResolvedBinding, processor: RecordProcessor): Blueprint {
@@ -119,18 +145,6 @@ function tierBlueprints(binding: ResolvedBinding, parts: ContainerParts): readon
   }));
 }
 
-/** No driver sends a static member id yet: to accept the option would be to ignore it. */
-function refuseStaticMembership({ name, staticMembership }: ResolvedBinding): void {
-  if (staticMembership)
-    refuse(
-      'NOT_SUPPORTED',
-      name,
-      'staticMembership',
-      staticMembership,
-      'static membership is not supported yet: leave it out, or set it to false.',
-    );
-}
-
 /** `a:b` with `c` and `a` with `b:c` would share a key. */
 function refuseAmbiguousCluster({ name, cluster }: ResolvedBinding): void {
   if (cluster.includes(':'))
@@ -140,6 +154,36 @@ function refuseAmbiguousCluster({ name, cluster }: ResolvedBinding): void {
       'cluster',
       cluster,
       `a cluster's name has no ":" in it; call '${cluster}' something else.`,
+    );
+}
+
+/** The rules of the configuration do not know the handlers. */
+function refuseTornSlices(
+  { name, processing: { by } }: ResolvedBinding,
+  processor: RecordProcessor,
+) {
+  if (by !== 'partition' && processor.processSlice)
+    refuse(
+      'BATCH_PROCESSING',
+      name,
+      'processing.by',
+      by,
+      `its handler takes whole slices of a partition, which '${by}' takes apart. Set processing.by to 'partition', or use @EventHandler.`,
+    );
+}
+
+/** Nor do they know the driver. */
+function refuseMissingTransactions(
+  { name, cluster, transactions }: ResolvedBinding,
+  { name: driver, capabilities }: BrokerDriver,
+): void {
+  if (transactions.enabled && !capabilities.transactions)
+    refuse(
+      'TRANSACTIONS_UNSUPPORTED',
+      name,
+      'transactions.enabled',
+      true,
+      `the driver '${driver}' of cluster '${cluster}' has no transactions. Use another one, or set it to false.`,
     );
 }
 

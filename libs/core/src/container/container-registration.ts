@@ -1,8 +1,10 @@
 import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { ContainerOperation } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/container-state.js';
 import type { PauseReason } from '../intake/pause-reason.js';
+import type { PublishTroubles } from '../model/publish-trouble.js';
 import type { MessageContainer } from './message-container.js';
 
 /** Where the circuit breaker of a binding is: one object for its main container and all its tiers. */
@@ -32,6 +34,10 @@ export interface ContainerRegistration {
   readonly mainContainer: MessageContainer;
   readonly retryTierContainers: readonly MessageContainer[];
   readonly circuitBreaker: CircuitBreakerSlot;
+  /** Left out where nothing writes failed records anywhere. */
+  readonly publishTroubles: PublishTroubles | undefined;
+  /** Left out where nobody counts. */
+  readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;
   /** When it came into this state: milliseconds since 1970. */
   readonly since: number;

@@ -14,6 +14,7 @@ function view(status: Partial<IntakeStatus>, failure?: Error): SessionView {
       pauses: [],
       partitionPauses: [],
       runningHandlers: 0,
+      stuckHandlers: 0,
       ...status,
     },
     failure: failure && { error: failure, since: 7 },

@@ -32,6 +32,8 @@ export interface ContainerPicture {
   readonly partitionPauses: readonly PartitionPause[];
   readonly runningHandlers: number;
   readonly oldestHandlerSince: number | undefined;
+  /** Handlers that run for longer than `stuckHandlerMs`. */
+  readonly stuckHandlers: number;
 }
 
 /** A session as its container knows it. */
@@ -112,5 +114,6 @@ function pictureOf(views: readonly SessionView[], since: number): ContainerPictu
     partitionPauses: all.flatMap(({ partitionPauses }) => partitionPauses),
     runningHandlers: all.reduce((sum, { runningHandlers }) => sum + runningHandlers, 0),
     oldestHandlerSince: handlersSince.length === 0 ? undefined : Math.min(...handlersSince),
+    stuckHandlers: all.reduce((sum, { stuckHandlers }) => sum + stuckHandlers, 0),
   };
 }

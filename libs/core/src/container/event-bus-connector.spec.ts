@@ -75,7 +75,13 @@ describe('registering a binding while the bus runs', () => {
     const built = new Deferred<ContainerRegistration>();
     const connector = new EventBusConnector({
       buildBinding: () => built.promise,
-      ...{ registry, lifecycle, admission, runtime },
+      ...{
+        registry,
+        lifecycle,
+        admission,
+        runtime,
+        logger: { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() },
+      },
       isDisabled: () => false,
     });
     const registering = connector.register('orders', properties, handler);

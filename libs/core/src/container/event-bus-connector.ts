@@ -1,11 +1,15 @@
+import type { DriverLogger, TopicPartition } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import { NoRecordWaitsException } from '../errors/container-errors.js';
+import type { Decision } from '../model/delivery.js';
 import type { RecordHandler } from '../model/record-handler.js';
 import type { Admission } from './admission.js';
 import { assertBindingName } from './binding-name.js';
 import type { BindingRef } from '../model/binding-ref.js';
 import {
+  containersOf,
   snapshotOf,
   type BindingSnapshot,
   type ContainerRegistration,
@@ -27,6 +31,7 @@ export interface ConnectorOptions {
   readonly lifecycle: LifecycleManager;
   readonly admission: Admission;
   readonly runtime: Pick<Runtime, 'now'>;
+  readonly logger: DriverLogger;
   /** Whether the options switch the bus off. */
   readonly isDisabled: () => boolean;
 }
@@ -80,6 +85,31 @@ export class EventBusConnector {
 
   destroy(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
     return this.options.lifecycle.destroy(ref, note);
+  }
+
+  /**
+   * What becomes of the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`):
+   * it is handed to its handler again, dead-lettered, or passed over.
+   */
+  async decide(
+    ref: BindingRef,
+    partition: TopicPartition,
+    decision: Decision,
+    { reason, by }: CommandNote = {},
+  ): Promise<BindingSnapshot> {
+    const { registry, logger } = this.options;
+    const registration = registry.require(ref);
+    const { bindingName: binding } = registration;
+    const isTaken = containersOf(registration).some((each) => each.decide(partition, decision));
+    if (!isTaken) throw new NoRecordWaitsException(binding, partition);
+    logger.info('A record that waited was decided about', {
+      binding,
+      ...partition,
+      decision,
+      reason,
+      by,
+    });
+    return snapshotOf(registration);
   }
 
   getState(ref: BindingRef): BindingSnapshot {

@@ -1,4 +1,9 @@
-import { ClosedError, type BrokerDriver, type DriverLogger } from '@nest-event-bus/broker';
+import {
+  ClosedError,
+  type BrokerDriver,
+  type DriverLogger,
+  type TopicPartition,
+} from '@nest-event-bus/broker';
 import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type {
   DrainReport,
@@ -8,6 +13,7 @@ import type {
   IntakeSession,
   IntakeStatus,
 } from '../intake/intake.js';
+import type { Decision } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };
@@ -30,9 +36,12 @@ export class FakeSession implements IntakeSession {
     received: 0,
     succeeded: 0,
     discarded: 0,
+    retried: 0,
+    deadLettered: 0,
     failed: 0,
     handedBack: 0,
     inFlight: 0,
+    slicesCut: 0,
   };
   readonly #listeners = new Set<(status: IntakeStatus) => void>();
   readonly #closed = new Deferred<never>();
@@ -49,6 +58,7 @@ export class FakeSession implements IntakeSession {
       assignment: [],
       partitionPauses: [],
       runningHandlers: 0,
+      stuckHandlers: 0,
     };
   }
 
@@ -96,6 +106,16 @@ export class FakeSession implements IntakeSession {
     this.calls.push(`resume ${reason}`);
     this.pauses.delete(reason);
     return [...this.pauses];
+  }
+
+  /** As a session does that has a partition: it decides only where it waits for it. */
+  decide({ topic, partition }: TopicPartition, decision: Decision): boolean {
+    const waits = this.#status.partitionPauses.some(
+      (pause) =>
+        pause.topic === topic && pause.partition === partition && pause.reasons.includes('strict'),
+    );
+    if (waits) this.calls.push(`decide ${topic}-${partition} ${decision}`);
+    return waits;
   }
 
   async drain(timeoutMs: number): Promise<DrainReport> {

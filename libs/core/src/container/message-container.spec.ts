@@ -200,9 +200,12 @@ describe('what a container tells', () => {
       received: 5,
       succeeded: 3,
       discarded: 0,
+      retried: 0,
+      deadLettered: 0,
       failed: 1,
       handedBack: 0,
       inFlight: 1,
+      slicesCut: 0,
     };
     await bus.container.start();
     for (const session of bus.intake.sessions) session.counts = counted;
@@ -219,9 +222,12 @@ describe('what a container tells', () => {
       received: 15,
       succeeded: 10,
       discarded: 0,
+      retried: 0,
+      deadLettered: 0,
       failed: 3,
       handedBack: 1,
       inFlight: 1,
+      slicesCut: 0,
     });
   });
 
@@ -239,5 +245,31 @@ describe('what a container tells', () => {
     await bus.container.start();
     expect([...new Set(seen)]).toEqual(['starting', 'joined', 'stopped']);
     expect(bus.logger.lines[0]).toMatchObject({ context: { error: 'not our fault' } });
+  });
+});
+
+describe('a decision about the record that a partition waits for', () => {
+  const partition = { topic: 'orders.events', partition: 3 };
+
+  it('reaches the session that has the partition', async () => {
+    const bus = containerWith(2);
+    await bus.container.start();
+    bus.intake
+      .session('eventbus-orders-1')
+      .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
+    expect(bus.container.decide(partition, 'skip')).toBe(true);
+    expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
+  });
+
+  it('finds nothing to decide where no session waits, before a start and in a drain', async () => {
+    const bus = containerWith(1);
+    expect(bus.container.decide(partition, 'retry')).toBe(false);
+    await bus.container.start();
+    expect(bus.container.decide(partition, 'retry')).toBe(false);
+    bus.intake
+      .session('eventbus-orders-0')
+      .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
+    void bus.container.drain(1_000);
+    expect(bus.container.decide(partition, 'retry')).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
-import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
+import { ClosedError, type DriverLogger, type TopicPartition } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { IntakeCounts, IntakeSession } from '../intake/intake.js';
+import type { Decision } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
 import { CountsLedger } from './container-counts.js';
@@ -85,6 +86,14 @@ export class MessageContainer {
     await this.#run?.resume(reason);
   }
 
+  /**
+   * What becomes of the record that a partition with the pause reason `strict` waits for. False
+   * where this container has no such partition: another process may have it by now.
+   */
+  decide(partition: TopicPartition, decision: Decision): boolean {
+    return this.#run?.decide(partition, decision) ?? false;
+  }
+
   /** Lets running handlers finish and commits. Memoised until the next start; never rejects. */
   async drain(timeoutMs: number): Promise<ContainerDrain> {
     return this.#run ? this.#run.drain(timeoutMs) : NOTHING_LEFT;
@@ -106,7 +115,7 @@ export class MessageContainer {
     return aggregate(this.#run?.views ?? [], this.#stoppedSince);
   }
 
-  /** Over all starts; at any moment received = succeeded + discarded + failed + handedBack + inFlight. */
+  /** Over all starts; at any moment received = the sum of all others. */
   get counts(): IntakeCounts {
     return this.#ledger.counts;
   }

@@ -4,14 +4,11 @@ export function isPending<T extends object>(answer: T | PromiseLike<T>): answer 
   return typeof (answer as Partial<PromiseLike<T>> | undefined)?.then === 'function';
 }
 
-/** The watermark may pass it. */
-export function isFinal({ kind }: Outcome): boolean {
-  return kind === 'succeeded' || kind === 'discarded';
-}
-
 const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'succeeded',
   'discarded',
+  'retried',
+  'dead-lettered',
   'failed',
   'handed-back',
 ]);

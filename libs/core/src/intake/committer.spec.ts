@@ -2,12 +2,14 @@ import {
   AuthorizationError,
   CommitRefusedError,
   FencedError,
+  OffsetMetadataTooLargeError,
   type OffsetCommit,
   type TopicPartition,
 } from '@nest-event-bus/broker';
 import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { Committer, type CommitSource } from './committer.js';
 import { type LogLine, recordingLogger, watched } from './intake-world.spec-support.js';
+import { MetadataBudget } from './metadata-budget.js';
 import { nameOf } from './partition-name.js';
 
 /** A partition whose progress the test moves. */
@@ -16,17 +18,21 @@ class Progress implements CommitSource {
   readonly name: string;
   watermark = 0;
   confirmed = 0;
+  /** As long as this. */
+  metadata = 0;
 
   constructor(readonly partition: number) {
     this.name = nameOf('t', partition);
   }
 
   commitPoint(): OffsetCommit | undefined {
-    const { topic, partition, watermark } = this;
-    return watermark > this.confirmed ? { topic, partition, offset: watermark } : undefined;
+    const { topic, partition, watermark: offset } = this;
+    if (offset <= this.confirmed) return undefined;
+    const metadata = '.'.repeat(this.metadata);
+    return { topic, partition, offset, ...(metadata && { metadata }) };
   }
 
-  confirm(offset: number): void {
+  confirm({ offset }: OffsetCommit): void {
     this.confirmed = Math.max(this.confirmed, offset);
   }
 }
@@ -39,6 +45,7 @@ class Bench {
   readonly owned = new Set([0, 1, 2]);
   /** What the broker says to each commit; without one it stores it. */
   readonly answers: (Promise<void> | Error)[] = [];
+  readonly budget = new MetadataBudget();
   readonly committer = new Committer({
     session: {
       commit: async (offsets) => {
@@ -51,6 +58,7 @@ class Bench {
     },
     runtime: this.runtime,
     logger: recordingLogger(this.log),
+    budget: this.budget,
     onTrouble: (error) => this.troubles.push(error),
   });
 
@@ -202,5 +210,87 @@ describe('the committer', () => {
     await bench.runtime.advance(1_000);
     expect(bench.sent).toEqual(['1:1']);
     expect(bench.runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('who waits for a commit', () => {
+  it('goes on when it is stored, with what was done by then; at once where nothing is new', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    await bench.committer.whenStored(zero);
+    const [first, second] = [new Deferred(), new Deferred()];
+    bench.answers.push(first.promise, second.promise);
+    bench.done(zero, 1);
+    const one = watched(bench.committer.whenStored(zero));
+    zero.watermark = 2;
+    const two = watched(bench.committer.whenStored(zero));
+    first.resolve();
+    await bench.runtime.settle();
+    expect([bench.sent, two.ended]).toEqual([['0:1', '0:2'], false]);
+    second.resolve();
+    await bench.runtime.settle();
+    expect([one.ended, two.ended]).toEqual([true, true]);
+  });
+
+  it('waits through every repetition', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
+    zero.watermark = 1;
+    const stored = watched(bench.committer.whenStored(zero));
+    await bench.runtime.settle();
+    expect(stored.ended).toBe(false);
+    await bench.runtime.advance(5_000);
+    expect([stored.ended, bench.sent]).toEqual([true, ['0:1', '0:1']]);
+  });
+
+  it.each([
+    ['its assignment ends', (bench: Bench, zero: Progress) => bench.committer.forget(zero)],
+    ['the committer closes', (bench: Bench) => bench.committer.close()],
+  ])('goes on when %s', async (_, end) => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
+    zero.watermark = 1;
+    const stored = watched(bench.committer.whenStored(zero));
+    await bench.runtime.settle();
+    end(bench, zero);
+    await bench.runtime.settle();
+    expect(stored.ended).toBe(true);
+  });
+
+  it('goes on when the partition has gone to somebody else', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.owned.clear();
+    bench.answers.push(new FencedError(of(0), 'gone'));
+    zero.watermark = 1;
+    const stored = watched(bench.committer.whenStored(zero));
+    await bench.runtime.settle();
+    expect(stored.ended).toBe(true);
+  });
+});
+
+describe('metadata that is too long', () => {
+  it('is shortened at once, and nobody is troubled', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    zero.metadata = 3_000;
+    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    expect([bench.sent, zero.confirmed, bench.troubles]).toEqual([['0:1', '0:1'], 1, []]);
+    expect(bench.budget.units).toBe(1_500);
+  });
+
+  it('that is not ours to shorten is a trouble like any other', async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    expect(bench.troubles).toHaveLength(1);
+    bench.committer.close();
+    await bench.runtime.settle();
   });
 });

@@ -2,6 +2,7 @@ import {
   ClosedError,
   CommitError,
   FencedError,
+  OffsetMetadataTooLargeError,
   type ConsumerSession,
   type DriverLogger,
   type OffsetCommit,
@@ -14,6 +15,7 @@ import {
   type Timer,
   within,
 } from '@nest-event-bus/broker/runtime';
+import type { MetadataBudget } from './metadata-budget.js';
 import { nameOf } from './partition-name.js';
 
 /** Something whose progress is committed. */
@@ -21,13 +23,14 @@ export interface CommitSource extends TopicPartition {
   readonly name: string;
   /** undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined;
-  confirm(offset: number): void;
+  confirm(commit: OffsetCommit): void;
 }
 
 export interface CommitterParts {
   readonly session: Pick<ConsumerSession, 'commit' | 'position'>;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
+  readonly budget: MetadataBudget;
   /** What keeps progress from being committed; undefined when that is over. */
   onTrouble(error: Error | undefined): void;
 }
@@ -35,6 +38,8 @@ export interface CommitterParts {
 interface Sent {
   readonly source: CommitSource;
   readonly offset: OffsetCommit;
+  /** Who waits for it. */
+  readonly stored: Deferred | undefined;
 }
 
 const RETRY = { initialMs: 100, maxMs: 5_000 };
@@ -49,6 +54,8 @@ const RARELY_MS = 30_000;
 export class Committer {
   readonly #pending = new Set<CommitSource>();
   readonly #underWay = new Set<CommitSource>();
+  /** Of sources that are pending. */
+  readonly #awaited = new Map<CommitSource, Deferred>();
   readonly #backoff: Backoff;
   #isDriving = false;
   #isFailing = false;
@@ -73,10 +80,20 @@ export class Committer {
     if (!this.#isDriving) void this.#drive();
   }
 
+  /** Resolves when what is done by now is stored; or never will be, because the assignment has ended. */
+  whenStored(source: CommitSource): Promise<void> {
+    if (this.#isClosed || !source.commitPoint()) return Promise.resolve();
+    const stored = this.#awaited.get(source) ?? new Deferred();
+    this.#awaited.set(source, stored);
+    this.request(source);
+    return stored.promise;
+  }
+
   /** Nothing of it is committed any more: its assignment has ended. */
   forget(source: CommitSource): void {
     this.#pending.delete(source);
     this.#underWay.delete(source);
+    this.#takeAwaited(source)?.resolve();
   }
 
   /** Whether all that was requested was settled in time. What was not stays pending. */
@@ -95,6 +112,7 @@ export class Committer {
   close(): void {
     this.#isClosed = true;
     this.#pending.clear();
+    for (const source of [...this.#awaited.keys()]) this.#takeAwaited(source)?.resolve();
     this.#wake();
   }
 
@@ -119,7 +137,9 @@ export class Committer {
     const sent: Sent[] = [];
     for (const source of this.#pending) {
       const offset = source.commitPoint();
-      if (offset) sent.push({ source, offset });
+      const stored = this.#takeAwaited(source);
+      if (offset) sent.push({ source, offset, stored });
+      else stored?.resolve();
     }
     this.#pending.clear();
     this.#underWay.clear();
@@ -128,7 +148,7 @@ export class Committer {
   }
 
   #stored(sent: readonly Sent[]): void {
-    for (const { source, offset } of sent) source.confirm(offset.offset);
+    for (const each of sent) confirm(each);
     if (!this.#isFailing) return;
     this.#isFailing = false;
     this.#backoff.reset();
@@ -141,13 +161,13 @@ export class Committer {
       error instanceof CommitError
         ? new Set(error.partitions.map(({ topic, partition }) => nameOf(topic, partition)))
         : undefined;
-    for (const { source, offset } of sent)
-      if (named && !named.has(source.name)) source.confirm(offset.offset);
     const refused = sent.filter(({ source }) => !named || named.has(source.name));
-    const retried = refused.filter(({ source }) => !this.#isGone(error, source));
-    this.#drop(refused.length - retried.length, error);
-    if (retried.length === 0) return;
-    for (const { source } of retried) this.#pending.add(source);
+    const gone = refused.filter(({ source }) => this.#isGone(error, source));
+    const retried = refused.filter((each) => !gone.includes(each));
+    for (const each of sent) if (!refused.includes(each)) confirm(each);
+    this.#drop(gone, error);
+    for (const each of retried) this.#askAgain(each);
+    if (retried.length === 0 || this.#hasShortened(error, retried)) return;
     this.#isFailing = true;
     this.parts.onTrouble(error);
     await this.#rest(error);
@@ -164,8 +184,31 @@ export class Committer {
     return error instanceof FencedError && this.parts.session.position(source) === undefined;
   }
 
-  #drop(count: number, error: Error): void {
+  #askAgain({ source, stored }: Sent): void {
+    this.#pending.add(source);
+    if (!stored) return;
+    const later = this.#awaited.get(source);
+    if (later) void later.promise.then(() => stored.resolve());
+    else this.#awaited.set(source, stored);
+  }
+
+  /** The next try has less metadata, and need not wait. */
+  #hasShortened(error: Error, refused: readonly Sent[]): boolean {
+    if (!(error instanceof OffsetMetadataTooLargeError)) return false;
+    const lengths = refused.map(({ offset }) => offset.metadata?.length ?? 0);
+    return this.parts.budget.refused(Math.max(...lengths));
+  }
+
+  #takeAwaited(source: CommitSource): Deferred | undefined {
+    const stored = this.#awaited.get(source);
+    this.#awaited.delete(source);
+    return stored;
+  }
+
+  #drop(gone: readonly Sent[], error: Error): void {
+    const count = gone.length;
     if (count === 0) return;
+    for (const { stored } of gone) stored?.resolve();
     this.#fenced += count;
     this.parts.logger.debug(
       'What was done of partitions that are no longer ours stays uncommitted',
@@ -194,4 +237,9 @@ export class Committer {
     this.#nap?.timer.cancel();
     this.#nap?.over.resolve();
   }
+}
+
+function confirm({ source, offset, stored }: Sent): void {
+  source.confirm(offset);
+  stored?.resolve();
 }

@@ -31,9 +31,12 @@ describe('an intake session', () => {
           received: 19,
           succeeded: 19,
           discarded: 0,
+          retried: 0,
+          deadLettered: 0,
           failed: 0,
           handedBack: 0,
           inFlight: 0,
+          slicesCut: 0,
         });
       },
     );
@@ -41,7 +44,7 @@ describe('an intake session', () => {
     it('and behind what is in the log but is no record: no lag is left by a transaction', async () => {
       world = await IntakeWorld.of(1);
       const driver = memory({ broker: world.broker });
-      const producer = driver.producer();
+      const producer = driver.producer({ transactionalId: 't' });
       const transaction = await world.done(producer.transaction());
       await world.done(transaction.send([{ topic: 't', partition: 0, value: 'one' }]));
       await world.done(transaction.commit());

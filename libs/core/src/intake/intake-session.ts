@@ -3,8 +3,10 @@ import {
   AuthorizationError,
   ClosedError,
   StaticMemberFencedError,
+  type TopicPartition,
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
+import type { Decision } from '../model/delivery.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {
   DrainReport,
@@ -14,8 +16,11 @@ import type {
   IntakeSession,
   IntakeStatus,
 } from './intake.js';
+import { HandlerSlots } from './handler-slots.js';
 import { Lanes } from './lanes.js';
+import { LingeringHandlers } from './lingering-handlers.js';
 import { MemberTerm } from './member-term.js';
+import { MetadataBudget } from './metadata-budget.js';
 import { PauseLedger } from './pause-ledger.js';
 import type { PauseReason } from './pause-reason.js';
 import { whenAllQuiet } from './rebalance-listener.js';
@@ -40,7 +45,9 @@ export class DefaultIntakeSession implements IntakeSession {
   readonly id: string;
   readonly #options: IntakeOptions;
   readonly #ledger = new PauseLedger();
-  readonly #lanes = new Lanes();
+  readonly #lanes: Lanes;
+  readonly #slots: HandlerSlots;
+  readonly #budget = new MetadataBudget();
   readonly #tally = new Tally();
   readonly #watch: HandlerWatch;
   readonly #board: StatusBoard;
@@ -64,10 +71,13 @@ export class DefaultIntakeSession implements IntakeSession {
         session: options.sessionIndex,
       }),
     };
+    this.#lanes = new Lanes(options.lingering ?? new LingeringHandlers());
+    this.#slots = new HandlerSlots(settings.processing.maxConcurrency);
     this.#watch = new HandlerWatch({
       lanes: this.#lanes,
       runtime,
       logger: this.#options.logger,
+      stuckHandlerMs: settings.stuckHandlerMs,
       maxPollIntervalMs: settings.maxPollIntervalMs,
     });
     this.#board = new StatusBoard(
@@ -93,6 +103,7 @@ export class DefaultIntakeSession implements IntakeSession {
   start(): Promise<void> {
     if (this.#phase === 'idle') {
       this.#phase = 'running';
+      this.#options.processor.open?.(this.#options.sessionIndex);
       this.#life = this.#live();
       this.#board.tell();
     }
@@ -112,6 +123,10 @@ export class DefaultIntakeSession implements IntakeSession {
     if (remaining.length === 0) this.#term?.resume();
     if (wasThere) this.#board.tell();
     return remaining;
+  }
+
+  decide(partition: TopicPartition, decision: Decision): boolean {
+    return this.#term?.decide(partition, decision) ?? false;
   }
 
   drain(timeoutMs: number): Promise<DrainReport> {
@@ -145,6 +160,7 @@ export class DefaultIntakeSession implements IntakeSession {
     await this.#term?.close('drained').catch((error: unknown) => this.#tellFailedClose(error));
     this.#ending.abort(closed(this.id));
     await this.#life;
+    await this.#options.processor.close?.(this.#options.sessionIndex);
     this.#watch.close();
     this.#board.tell();
   }
@@ -174,6 +190,8 @@ export class DefaultIntakeSession implements IntakeSession {
         options: this.#options,
         ledger: this.#ledger,
         lanes: this.#lanes,
+        slots: this.#slots,
+        budget: this.#budget,
         tally: this.#tally,
         watch: this.#watch,
         onJoined: () => {
@@ -227,7 +245,9 @@ export class DefaultIntakeSession implements IntakeSession {
     if (status.state === 'retrying') return { state: 'retrying', error: status.error };
     const trouble = this.#term?.commitTrouble ?? this.#failure;
     if (trouble) return { state: 'retrying', error: trouble };
-    return { state: status.state === 'stable' ? 'joined' : 'joining' };
+    // In a cooperative group what stays is read while the rest moves.
+    const isReading = status.state === 'stable' || [...this.#lanes].length > 0;
+    return { state: isReading ? 'joined' : 'joining' };
   }
 
   #describe({ state, error }: Standing, since: number): IntakeStatus {
@@ -241,6 +261,7 @@ export class DefaultIntakeSession implements IntakeSession {
       partitionPauses: this.#term?.partitionPauses() ?? [],
       runningHandlers: this.#lanes.running.length,
       ...(oldest !== undefined && { oldestHandlerSince: oldest }),
+      stuckHandlers: this.#watch.stuck,
     };
   }
 

@@ -1,7 +1,9 @@
 import type {
   BrokerDriver,
   BrokerRecord,
+  CommittedOffset,
   ConsumerOptions,
+  ConsumerSession,
   DriverLogger,
   TopicPartition,
 } from '@nest-event-bus/broker';
@@ -39,6 +41,8 @@ export interface IntakeUnderTestOptions {
   readonly processor?: RecordProcessor;
   readonly clientId?: string;
   readonly driver?: BrokerDriver;
+  /** The broker has stored it. */
+  readonly onCommit?: (offset: number) => void;
 }
 
 export interface Seen<T> {
@@ -78,7 +82,10 @@ export class IntakeWorld {
 
   intake(handle: Handle = () => succeeded, options: IntakeUnderTestOptions = {}): IntakeUnderTest {
     const { settings, consumer, clientId } = options;
-    const driver = options.driver ?? memory({ broker: this.broker, clientId });
+    const driver = telling(
+      options.driver ?? memory({ broker: this.broker, clientId }),
+      options.onCommit,
+    );
     const handled: BrokerRecord[] = [];
     const log: LogLine[] = [];
     const process: Handle = (delivery) => {
@@ -92,6 +99,7 @@ export class IntakeWorld {
       consumer: {
         groupId: GROUP,
         topics: [TOPIC],
+        assignors: ['sticky', 'range'],
         sessionTimeoutMs: 6_000,
         heartbeatIntervalMs: 1_000,
         rebalanceTimeoutMs: 30_000,
@@ -99,6 +107,10 @@ export class IntakeWorld {
       },
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',
+        strictCommits: false,
+        listenerType: 'SINGLE',
+        processing: { by: 'partition', maxConcurrency: 4 },
+        stuckHandlerMs: 60_000,
         maxPollRecords: 5,
         maxPollIntervalMs: 60_000,
         idleBetweenPollsMs: 0,
@@ -124,11 +136,20 @@ export class IntakeWorld {
     return underTest;
   }
 
-  async write(count: number, partition = 0): Promise<void> {
+  write(count: number, partition = 0): Promise<void> {
+    return this.writeKeys(
+      Array.from({ length: count }, () => null),
+      partition,
+    );
+  }
+
+  /** A record for each key. */
+  async writeKeys(keys: readonly (string | null)[], partition = 0): Promise<void> {
     const driver = memory({ broker: this.broker, clientId: 'writer' });
-    const records = Array.from({ length: count }, (_, index) => ({
+    const records = keys.map((key, index) => ({
       topic: TOPIC,
       partition,
+      key,
       value: `secret ${index}`,
     }));
     await this.done(driver.producer({ lingerMs: 0 }).send(records));
@@ -137,8 +158,13 @@ export class IntakeWorld {
 
   /** What the group has committed of a partition. */
   async committed(partition = 0): Promise<number | undefined> {
+    return (await this.commitOf(partition))?.offset;
+  }
+
+  /** With its metadata. */
+  async commitOf(partition = 0): Promise<CommittedOffset | undefined> {
     const offsets = await this.done(this.#driver.admin().groupOffsets(GROUP));
-    return offsets.find((each) => each.partition === partition)?.offset;
+    return offsets.find((each) => each.partition === partition);
   }
 
   async untilCommitted(offset: number, partition = 0): Promise<void> {
@@ -197,4 +223,24 @@ export function recordingLogger(log: LogLine[]): DriverLogger {
     warn: write('warn'),
     error: write('error'),
   };
+}
+
+/** The driver, whose sessions tell of what they have stored. */
+function telling(driver: BrokerDriver, onCommit?: (offset: number) => void): BrokerDriver {
+  if (!onCommit) return driver;
+  const consumer: BrokerDriver['consumer'] = (options) => {
+    const session = driver.consumer(options);
+    const commit: ConsumerSession['commit'] = async (offsets) => {
+      await session.commit(offsets);
+      for (const { offset } of offsets) onCommit(offset);
+    };
+    return new Proxy(session, {
+      get: (target, key) => {
+        if (key === 'commit') return commit;
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+  };
+  return Object.assign(Object.create(driver) as BrokerDriver, { consumer });
 }

@@ -6,7 +6,10 @@ import type {
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AckMode } from '../model/ack-mode.js';
+import type { ListenerType } from '../model/listener-type.js';
+import type { Decision } from '../model/delivery.js';
 import type { RecordProcessor } from '../model/outcome.js';
+import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PauseReason } from './pause-reason.js';
 
 export interface IntakeOptions {
@@ -17,16 +20,31 @@ export interface IntakeOptions {
   readonly consumer: ConsumerOptions;
   readonly settings: IntakeSettings;
   readonly processor: RecordProcessor;
+  /** Of the container, whose sessions share it. Left out: the session has one of its own. */
+  readonly lingering?: LingeringHandlers;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
 
+/** Which records of a partition wait for each other: all, those of one key, or none. */
+export interface Processing {
+  readonly by: 'partition' | 'key' | 'none';
+  /** Handlers at work in one session; by partition there is one for each partition. */
+  readonly maxConcurrency: number;
+}
+
 export interface IntakeSettings {
   readonly ackMode: AckMode;
+  /** Every commit is awaited before the next record is handed out. */
+  readonly strictCommits: boolean;
+  readonly listenerType: ListenerType;
+  readonly processing: Processing;
   /** Of one slice, that is of one partition in one poll. */
   readonly maxPollRecords: number;
-  /** A running handler that is older is reported. */
+  /** A running handler that is older is reported, and whatever waits for one of an earlier assignment waits no longer. */
   readonly maxPollIntervalMs: number;
+  /** So is one that is older than this. */
+  readonly stuckHandlerMs: number;
   readonly idleBetweenPollsMs: number;
   /** How long handlers may go on after their partition was asked back. */
   readonly rebalanceDrainTimeoutMs: number;
@@ -49,23 +67,36 @@ export interface IntakeStatus {
   readonly runningHandlers: number;
   /** The oldest running handler began then; undefined when none runs. */
   readonly oldestHandlerSince?: number;
+  /** Handlers that run for longer than `stuckHandlerMs`. */
+  readonly stuckHandlers: number;
 }
 
 export interface PartitionPause extends TopicPartition {
   readonly reasons: readonly PauseReason[];
   /** What made the partition wait, e.g. the handler's error. */
   readonly error?: Error;
+  /** With the reason `strict`: of the record that waits for a decision. */
+  readonly undecidedOffset?: number;
 }
 
-/** At any moment: received = succeeded + discarded + failed + handedBack + inFlight. A redelivered record is received again. */
+/**
+ * At any moment: received = succeeded + discarded + retried + deadLettered + failed + handedBack +
+ * inFlight. A redelivered record is
+ * received again.
+ */
 export interface IntakeCounts {
   readonly received: number;
   readonly succeeded: number;
   readonly discarded: number;
+  /** Written to a retry topic. */
+  readonly retried: number;
+  readonly deadLettered: number;
   readonly failed: number;
   /** Given back unhandled: by the handler, by a pause, by a revocation, at shutdown. */
   readonly handedBack: number;
   readonly inFlight: number;
+  /** Slices that the safety valve has ended; what was left of them counts as handed back. */
+  readonly slicesCut: number;
 }
 
 export interface DrainReport {
@@ -90,6 +121,11 @@ export interface IntakeSession {
   pause(reason: PauseReason): Promise<void>;
   /** Takes the reason away and returns those that remain. With none left, reading goes on at the first unfinished record. */
   resume(reason: PauseReason): readonly PauseReason[];
+  /**
+   * Ends the reason `strict` of a partition: the record is handed out again, with the decision
+   * unless that is `retry`. False where no record of the partition waits for one here.
+   */
+  decide(partition: TopicPartition, decision: Decision): boolean;
   /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */
   drain(timeoutMs: number): Promise<DrainReport>;
   /** Leaves the group. Idempotent and bounded; drains for no time by itself. */

@@ -1,5 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import type { Delivery } from '../model/delivery.js';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import type { Delivery, RecordDecision } from '../model/delivery.js';
+import type { Assignment } from '../model/assignment.js';
 import type { FailedOutcome } from '../model/outcome.js';
 
 /** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
@@ -27,23 +29,39 @@ export interface Past {
   readonly redeliveries: number;
   readonly failures: number;
   readonly calls: number;
+  readonly decision?: RecordDecision;
+  /** The failure by which it is to leave, once it can be written to where it belongs. */
+  readonly unrouted?: FailedOutcome;
+  /** By the monotonic clock: it waits until then, wherever it comes from. */
+  readonly notBefore?: number;
 }
 
 export const NO_PAST: Past = Object.freeze({ redeliveries: 0, failures: 0, calls: 0 });
 
 /** One hand-out of one record by one lane. */
 export class LaneDelivery implements Delivery {
-  /** Reported as running for too long. */
-  isReported = false;
+  /** How often it was reported as running for too long. */
+  reports = 0;
+  #receivedAt: number;
+  #startedAt: number | undefined;
+  #records = 1;
   #work: LazySignal | undefined;
   #wait: LazySignal | undefined;
+  #ended: Deferred | undefined;
 
   constructor(
     readonly record: BrokerRecord,
-    private readonly past: Past,
-    readonly receivedAt: number,
+    readonly past: Past,
+    receivedAt: number,
     readonly sessionIndex: number,
-  ) {}
+    readonly assignment?: Assignment,
+  ) {
+    this.#receivedAt = receivedAt;
+  }
+
+  get receivedAt(): number {
+    return this.#receivedAt;
+  }
 
   get redeliveries(): number {
     return this.past.redeliveries;
@@ -57,14 +75,59 @@ export class LaneDelivery implements Delivery {
     return this.past.calls;
   }
 
+  get decision(): RecordDecision | undefined {
+    return this.past.decision;
+  }
+
+  get unrouted(): FailedOutcome | undefined {
+    return this.past.unrouted;
+  }
+
+  /** When its handler began, by the monotonic clock; undefined for one that answered at once. */
+  get startedAt(): number | undefined {
+    return this.#startedAt;
+  }
+
+  /** It could not be handed out before. */
+  readyAt(time: number): void {
+    if (time > this.#receivedAt) this.#receivedAt = time;
+  }
+
+  /** Its handler has not answered at once. `records`: how many it has; 0 for those that it has besides the first. */
+  begin(now: number, records = 1): void {
+    this.#startedAt = now;
+    this.#records = records;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  end(): void {
+    this.#ended?.resolve();
+  }
+
+  /** Asked of one that runs. */
+  whenEnded(): Promise<void> {
+    return (this.#ended ??= new Deferred()).promise;
+  }
+
   /** For the next hand-out, after this one failed; or was handed back, which is no attempt. */
   after(failure?: FailedOutcome): Past {
-    const { redeliveries, failures, calls } = this.past;
-    if (!failure) return { redeliveries: redeliveries + 1, failures, calls };
-    return {
+    const { redeliveries, failures, calls, decision, unrouted } = this.past;
+    const next = {
       redeliveries: redeliveries + 1,
+      failures,
+      calls,
+      ...(decision && { decision }),
+      ...(unrouted && { unrouted }),
+    };
+    if (!failure) return next;
+    return {
+      ...next,
       failures: failures + 1,
       calls: calls + (failure.attempts ?? 1),
+      ...(failure.unrouted && { unrouted: failure.unrouted }),
     };
   }
 

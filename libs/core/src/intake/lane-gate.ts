@@ -7,10 +7,12 @@ import {
 } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { PartitionPause } from './intake.js';
+import type { Decision } from '../model/delivery.js';
+import type { UndecidedRecord } from './lane-parts.js';
 import type { Lanes } from './lanes.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { PauseLedger } from './pause-ledger.js';
-import type { PauseReason } from './pause-reason.js';
+import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
 export interface LaneGateParts {
   readonly session: Pick<ConsumerSession, 'pause' | 'resume' | 'seek' | 'position'>;
@@ -47,6 +49,7 @@ const RETRIED: readonly PauseReason[] = ['backoff'];
 export class LaneGate {
   readonly #waiting = new Map<PartitionLane, Waiting[]>();
   readonly #stops = new Map<PartitionLane, Stop>();
+  readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
 
   constructor(private readonly parts: LaneGateParts) {}
 
@@ -60,6 +63,7 @@ export class LaneGate {
   leave(lane: PartitionLane): void {
     for (const { timer } of this.#waiting.get(lane) ?? []) timer.cancel();
     this.#waiting.delete(lane);
+    this.#undecided.delete(lane);
     this.#forgetStop(lane);
     this.parts.ledger.forget(lane.name);
   }
@@ -91,6 +95,30 @@ export class LaneGate {
     this.parts.ledger.add(wait.reason, lane.name);
     this.#apply(lane);
     this.parts.onChange();
+  }
+
+  /** No timer opens it again, and no resume: only a decision. */
+  holdUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
+    if (!this.parts.lanes.owns(lane)) return;
+    const earlier = this.#undecided.get(lane);
+    // The other one comes again once this one is decided.
+    if (!earlier || record.offset < earlier.offset) this.#undecided.set(lane, record);
+    this.parts.ledger.add('strict', lane.name);
+
+    this.#apply(lane);
+    this.parts.onChange();
+  }
+
+  /** False where nothing waits for a decision. */
+  decide(lane: PartitionLane, decision: Decision): boolean {
+    const record = this.#undecided.get(lane);
+    if (!record) return false;
+    this.#undecided.delete(lane);
+    this.parts.ledger.remove('strict', lane.name);
+    lane.decide(record.offset, decision);
+    this.#apply(lane);
+    this.parts.onChange();
+    return true;
   }
 
   /** It has more than it should hold: the others go on. */
@@ -129,13 +157,30 @@ export class LaneGate {
   pauses(): readonly PartitionPause[] {
     return [...this.parts.lanes].flatMap((lane) => {
       const stop = this.#stops.get(lane);
-      const own = this.parts.ledger.reasons(lane.name);
+      const undecided = this.#undecided.get(lane);
+      const own = this.#reasonsOf(lane);
       const reasons = own.length === 0 && stop?.timer ? RETRIED : own;
       if (reasons.length === 0 && !stop) return [];
-      const error = stop?.error ?? this.#waiting.get(lane)?.findLast((wait) => wait.error)?.error;
+      const waiting = this.#waiting.get(lane)?.findLast((wait) => wait.error);
+      const error = (stop ?? undecided ?? waiting)?.error;
       const { topic, partition } = lane;
-      return [{ topic, partition, reasons, ...(error && { error }) }];
+      return [
+        {
+          topic,
+          partition,
+          reasons,
+          ...(error && { error }),
+          ...(undecided && { undecidedOffset: undecided.offset }),
+        },
+      ];
     });
+  }
+
+  /** A lane that waits for its first record to become due keeps what it has, and so is not shut. */
+  #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
+    const { ledger } = this.parts;
+    if (!lane.isWaiting) return ledger.reasons(lane.name);
+    return PAUSE_REASONS.filter((reason) => reason === 'delay' || ledger.has(reason, lane.name));
   }
 
   #apply(lane: PartitionLane): void {

@@ -1,6 +1,7 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 import type { DrainReport } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
+import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PartitionLane } from './partition-lane.js';
 
 /** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
@@ -8,6 +9,8 @@ export class Lanes implements Iterable<PartitionLane> {
   readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
   readonly #all = new Set<PartitionLane>();
   readonly #lingering = new Set<PartitionLane>();
+
+  constructor(private readonly handlers: LingeringHandlers) {}
 
   [Symbol.iterator](): IterableIterator<PartitionLane> {
     return this.#all.values();
@@ -39,7 +42,9 @@ export class Lanes implements Iterable<PartitionLane> {
     const { topic, partition } = lane;
     if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
     this.#all.delete(lane);
-    if (lane.running.length === 0) return;
+    const { running } = lane;
+    if (running.length === 0) return;
+    this.handlers.add(lane.name, running);
     this.#lingering.add(lane);
     void lane.whenQuiet().then(() => this.#lingering.delete(lane));
   }
@@ -48,19 +53,13 @@ export class Lanes implements Iterable<PartitionLane> {
     return [...this.#lingering];
   }
 
-  /** The lanes of earlier assignments of this partition whose handler still runs. */
-  lingeringOf(topic: string, partition: number): readonly PartitionLane[] {
-    return [...this.#lingering].filter(
-      (lane) => lane.topic === topic && lane.partition === partition,
-    );
-  }
-
-  get withHandlers(): readonly PartitionLane[] {
-    return [...this.#all, ...this.#lingering].filter((lane) => lane.runningSince !== undefined);
+  /** Those of earlier assignments of this partition, in whatever session of the container. */
+  predecessorsOf(partition: string): readonly LaneDelivery[] {
+    return this.handlers.of(partition);
   }
 
   get running(): readonly LaneDelivery[] {
-    return this.withHandlers.flatMap((lane) => lane.running);
+    return [...this.#all, ...this.#lingering].flatMap((lane) => lane.running);
   }
 
   /** Where the running handlers are. */

@@ -9,6 +9,13 @@ describe('the leader epoch that goes with a commit', () => {
     expect([10, 11, 15, 16].map((offset) => epochs.before(offset))).toEqual([2, 3, 3, 4]);
   });
 
+  it('is known of the record at an offset, too', () => {
+    const epochs = new LeaderEpochs(2);
+    epochs.note(10, 3);
+    epochs.note(15, 4);
+    expect([9, 10, 14, 15].map((offset) => epochs.at(offset))).toEqual([2, 3, 3, 4]);
+  });
+
   it('follows a rewind into records that were written anew', () => {
     const epochs = new LeaderEpochs(-1);
     epochs.note(0, 1);

@@ -21,6 +21,11 @@ export class LeaderEpochs {
     if (last?.epoch !== epoch) this.#stretches.push({ from: offset, epoch });
   }
 
+  /** The epoch in which the record at this offset was written, as far as is known. */
+  at(offset: number): number {
+    return this.#stretches.findLast(({ from }) => from <= offset)?.epoch ?? -1;
+  }
+
   /** The epoch of the last record before this offset. */
   before(offset: number): number {
     const index = this.#stretches.findLastIndex(({ from }) => from < offset);

@@ -1,15 +1,20 @@
-import type { AssignedPartition, ConsumerSession } from '@nest-event-bus/broker';
-import { AckMode } from '../model/ack-mode.js';
+import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-event-bus/broker';
+import type { CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
 import { Committer } from './committer.js';
 import { type AbortCause, DeliveryAbortedException } from './delivery-aborted-exception.js';
+import type { HandlerSlots } from './handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';
+import type { Decision } from '../model/delivery.js';
 import type { LaneDelivery } from './lane-delivery.js';
 import { LaneGate } from './lane-gate.js';
 import type { Lanes } from './lanes.js';
-import type { LaneObserver, Setback } from './lane-parts.js';
-import { PartitionLane } from './partition-lane.js';
+import type { Hold, LaneObserver, Membership } from './lane-parts.js';
+import type { MetadataBudget } from './metadata-budget.js';
+import { createLane } from './create-lane.js';
+import type { PartitionLane } from './partition-lane.js';
+import { nameOf } from './partition-name.js';
 import type { PauseLedger } from './pause-ledger.js';
 import { PollLoop } from './poll-loop.js';
 import { EventBusRebalanceListener, FINAL_COMMIT_MS, whenAllQuiet } from './rebalance-listener.js';
@@ -20,6 +25,8 @@ export interface TermParts {
   readonly options: IntakeOptions;
   readonly ledger: PauseLedger;
   readonly lanes: Lanes;
+  readonly slots: HandlerSlots;
+  readonly budget: MetadataBudget;
   readonly tally: Tally;
   readonly watch: HandlerWatch;
   onJoined(): void;
@@ -27,7 +34,7 @@ export interface TermParts {
 }
 
 /** The life of one consumer session: what is polled, handled and committed as this member of the group. */
-export class MemberTerm implements LaneObserver {
+export class MemberTerm implements LaneObserver, Membership {
   readonly session: ConsumerSession;
   commitTrouble: Error | undefined;
   readonly #committer: Committer;
@@ -47,6 +54,7 @@ export class MemberTerm implements LaneObserver {
       session,
       runtime,
       logger,
+      budget: parts.budget,
       onTrouble: (error) => {
         this.commitTrouble = error;
         onChange();
@@ -102,6 +110,12 @@ export class MemberTerm implements LaneObserver {
     this.#gate.update();
   }
 
+  /** False where nothing of this partition waits for a decision here. */
+  decide({ topic, partition }: TopicPartition, decision: Decision): boolean {
+    const lane = this.parts.lanes.get(topic, partition);
+    return lane !== undefined && this.#gate.decide(lane, decision);
+  }
+
   partitionPauses(): readonly PartitionPause[] {
     return this.#gate.pauses();
   }
@@ -152,18 +166,25 @@ export class MemberTerm implements LaneObserver {
     this.parts.watch.arm();
   }
 
-  onSetback(lane: PartitionLane, setback: Setback): void {
-    const { delayMs } = setback;
+  async whenStored(lane: PartitionLane): Promise<void> {
+    if (this.parts.lanes.owns(lane)) await this.#committer.whenStored(lane);
+  }
+
+  onHold(lane: PartitionLane, hold: Hold): void {
     this.#committer.request(lane);
-    switch (setback.kind) {
+    switch (hold.kind) {
+      case 'undecided':
+        return this.#gate.holdUntilDecided(lane, hold);
       case 'failed': {
-        const { error } = setback;
-        this.#gate.hold(lane, { reason: 'backoff', delayMs, error, isSoft: false });
-        return;
+        const { error, delayMs } = hold;
+        return this.#gate.hold(lane, { reason: 'backoff', delayMs, error, isSoft: false });
       }
-      case 'handed-back':
-        this.#gate.hold(lane, { reason: 'delay', delayMs, isSoft: !setback.isChosen });
-        return;
+      case 'handed-back': {
+        const { delayMs, isChosen } = hold;
+        return this.#gate.hold(lane, { reason: 'delay', delayMs, isSoft: !isChosen });
+      }
+      case 'slice-cut':
+        return this.#gate.hold(lane, { reason: 'delay', delayMs: 0, isSoft: true });
     }
   }
 
@@ -175,26 +196,34 @@ export class MemberTerm implements LaneObserver {
     );
   }
 
+  /**
+   * The session changes its generation and its partitions at once. Without a generation a broker
+   * would take offsets from anybody.
+   */
+  member(partition: TopicPartition): CommittingMember | undefined {
+    const { memberId, generation } = this.session;
+    const isOurs = this.session.position(partition) !== undefined;
+    if (!isOurs || generation < 0 || memberId === '') return undefined;
+    const { groupId, groupInstanceId = null } = this.parts.options.consumer;
+    return { groupId, memberId, generation, groupInstanceId };
+  }
+
+  async stored({ topic, partition }: TopicPartition): Promise<number> {
+    const [committed] = await this.session.committed([{ topic, partition }]);
+    return committed?.offset ?? 0;
+  }
+
   #newLane(assigned: AssignedPartition): PartitionLane {
-    const { options, tally, lanes } = this.parts;
-    const { processor, runtime, settings, sessionIndex } = options;
-    const { maxPollRecords, maxPollIntervalMs, failureBackoff, ackMode } = settings;
-    const before = lanes.lingeringOf(assigned.topic, assigned.partition);
-    return new PartitionLane(assigned, {
-      processor,
-      runtime,
+    const { options, tally, lanes, slots, budget } = this.parts;
+    const { topic, partition } = assigned;
+    return createLane(assigned, {
+      ...options,
       tally,
-      sessionIndex,
-      settings: {
-        maxPollRecords,
-        failureBackoff,
-        commitsEachRecord: ackMode === AckMode.MANUAL_IMMEDIATE,
-      },
+      slots,
+      progress: { topicId: this.session.topicId(topic), budget },
       observer: this,
-      // Order lasts over an assignment too; but a handler that never ends must not hold it for ever.
-      ...(before.length > 0 && {
-        predecessor: whenAllQuiet(runtime, before, maxPollIntervalMs).then(() => undefined),
-      }),
+      membership: this,
+      predecessors: lanes.predecessorsOf(nameOf(topic, partition)),
     });
   }
 }

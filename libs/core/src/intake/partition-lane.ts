@@ -5,61 +5,77 @@ import type {
   TopicPartition,
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
+import type { Assignment, CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
-import { asError, failedBy, isFinal, isOutcome, isPending, noOutcome } from './answers.js';
+import { isOutcome, noOutcome } from './answers.js';
 import type { DeliveryAbortedException } from './delivery-aborted-exception.js';
+import { DueWait } from './due-wait.js';
+import type { Decision } from '../model/delivery.js';
 import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
-import type { LaneParts, Setback } from './lane-parts.js';
-import { LeaderEpochs } from './leader-epochs.js';
-import { OffsetTracker } from './offset-tracker.js';
+import type { Hold, LaneParts, Setback } from './lane-parts.js';
+import type { OffsetTracker } from './offset-tracker.js';
 import { nameOf } from './partition-name.js';
+import { PartitionProgress } from './partition-progress.js';
+import { PendingQueue } from './pending-queue.js';
 
 type Phase = 'open' | 'held' | 'ended';
 
 /**
- * One assignment of one partition: its records go to the handler one after the other.
+ * One assignment of one partition, from the records that were read to what is to be committed.
  *
- *   offer ──► pending ──► running ──► tracker.complete ──► commit point
- *               │            └── failed, handed back ──► rewind, held until released
+ *   offer ──► pending ──► running ──► progress ──► commit point
+ *               │            └── failed, handed back ──► handed out again, later
  *               └── hold, end: dropped, read again later
  *
  * Assigned again, the partition gets another lane; what ends in this one is never taken for a
  * delivery of that one.
  */
-export class PartitionLane implements TopicPartition {
+export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly topic: string;
   readonly partition: number;
   readonly name: string;
-  readonly tracker: OffsetTracker;
   /** More is buffered than is good: nothing is asked for meanwhile. */
   isCrowded = false;
-  readonly #epochs: LeaderEpochs;
+  protected readonly pending = new PendingQueue();
+  protected readonly progress: PartitionProgress;
+  readonly #due: DueWait | undefined;
   /** Of records that were handed out and are not done. */
   readonly #pasts = new Map<number, Past>();
   #phase: Phase = 'open';
-  #pending: LaneDelivery[] = [];
-  #head = 0;
-  #isWorking = false;
-  #hasProgress = false;
-  #running: LaneDelivery | readonly LaneDelivery[] | undefined;
-  #runningSince = 0;
   #quiet: Deferred | undefined;
-  #predecessor: Promise<void> | undefined;
-  #backoff: Backoff | undefined;
-  #committed: number;
-  #isDisowned = false;
 
   constructor(
-    { topic, partition, position, committed }: AssignedPartition,
-    private readonly parts: LaneParts,
+    assigned: AssignedPartition,
+    protected readonly parts: LaneParts,
   ) {
+    const { topic, partition } = assigned;
     this.topic = topic;
     this.partition = partition;
     this.name = nameOf(topic, partition);
-    this.tracker = new OffsetTracker(position);
-    this.#epochs = new LeaderEpochs(committed?.leaderEpoch ?? -1);
-    this.#committed = position;
-    this.#predecessor = parts.predecessor;
+    this.progress = new PartitionProgress(assigned, parts.progress);
+    const { processor, runtime } = parts;
+    if (processor.dueAt)
+      this.#due = new DueWait(
+        runtime,
+        (record) => processor.dueAt!(record),
+        () => this.run(),
+      );
+  }
+
+  /** Those that a handler has and has not answered yet. */
+  abstract get running(): readonly LaneDelivery[];
+
+  /** Records that wait for their turn. */
+  abstract get backlog(): number;
+
+  /** Nothing more is to be read for it at the moment. */
+  abstract get hasEnough(): boolean;
+
+  /** Goes on with what is pending; what can be done at once is done when this returns. */
+  abstract run(): void;
+
+  get tracker(): OffsetTracker {
+    return this.progress.tracker;
   }
 
   get isHeld(): boolean {
@@ -70,25 +86,14 @@ export class PartitionLane implements TopicPartition {
     return this.#phase === 'ended';
   }
 
-  /** Records that wait for their turn. */
-  get backlog(): number {
-    return this.#pending.length - this.#head;
-  }
-
-  /** Those that a handler has and has not answered yet. */
-  get running(): readonly LaneDelivery[] {
-    if (this.#running === undefined) return [];
-    return this.#running instanceof LaneDelivery ? [this.#running] : this.#running;
-  }
-
-  /** By the monotonic clock; undefined when no handler runs. */
-  get runningSince(): number | undefined {
-    return this.#running === undefined ? undefined : this.#runningSince;
+  /** Its first record is not due yet. */
+  get isWaiting(): boolean {
+    return this.#due?.isWaiting ?? false;
   }
 
   /** What was last known to be committed, or where it started. */
   get committed(): number {
-    return this.#committed;
+    return this.progress.committed;
   }
 
   /** Takes the records from..to of the array, all of this partition. */
@@ -96,26 +101,23 @@ export class PartitionLane implements TopicPartition {
     const { tally, sessionIndex } = this.parts;
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;
-      if (!this.tracker.receive(record.offset)) continue;
-      this.#epochs.note(record.offset, record.leaderEpoch);
-      const past = this.#pasts.size === 0 ? NO_PAST : this.#pasts.get(record.offset);
-      this.#pending.push(new LaneDelivery(record, past ?? NO_PAST, receivedAt, sessionIndex));
+      if (!this.progress.receive(record)) continue;
+      const past = this.#pasts.size === 0 ? NO_PAST : this.pastOf(record.offset);
+      this.pending.add(new LaneDelivery(record, past, receivedAt, sessionIndex, this));
       tally.received();
     }
   }
 
-  /** Goes on with what is pending; what can be done at once is done when this returns. */
-  run(): void {
-    if (this.#isWorking) return;
-    if (this.#canGoOn()) this.#work().catch(this.#onBroken);
-    // Nothing but records that were done already: the watermark has passed them.
-    else if (this.#phase === 'open' && this.commitPoint()) this.parts.observer.onDone(this);
+  /** What becomes of a record whose partition waited for somebody to say. */
+  decide(offset: number, decision: Decision): void {
+    const { decision: _, ...past } = this.pastOf(offset);
+    this.#pasts.set(offset, decision === 'retry' ? past : { ...past, decision });
   }
 
   /** Nothing more is handed out. What is pending is dropped, to be read again from `tracker.next` on. */
   hold(): void {
     if (this.#phase === 'open') this.#phase = 'held';
-    this.#dropPending();
+    this.#drop();
   }
 
   release(): void {
@@ -125,12 +127,12 @@ export class PartitionLane implements TopicPartition {
   /** The assignment is over, or its time is: what ends from now on does not move the watermark. */
   end(): void {
     this.#phase = 'ended';
-    this.#dropPending();
+    this.#drop();
   }
 
   /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
   disown(): void {
-    this.#isDisowned = true;
+    this.progress.disown();
   }
 
   abort(reason: DeliveryAbortedException): void {
@@ -143,191 +145,108 @@ export class PartitionLane implements TopicPartition {
 
   /** Resolves when no handler runs. Asked of a lane that is held or has ended. */
   whenQuiet(): Promise<void> {
-    if (this.#running === undefined) return Promise.resolve();
+    if (this.running.length === 0) return Promise.resolve();
     return (this.#quiet ??= new Deferred()).promise;
   }
 
   /** What is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
-    const { watermark } = this.tracker;
-    if (this.#isDisowned || watermark <= this.#committed) return undefined;
-    const { topic, partition } = this;
-    return { topic, partition, offset: watermark, leaderEpoch: this.#epochs.before(watermark) };
+    return this.progress.commitPoint();
   }
 
-  confirm(offset: number): void {
-    if (offset > this.#committed) this.#committed = offset;
+  member(): CommittingMember | undefined {
+    return this.hasEnded ? undefined : this.parts.membership?.member(this);
   }
 
-  #canGoOn(): boolean {
-    return this.#phase === 'open' && this.#head < this.#pending.length;
+  async stored(): Promise<number> {
+    return (await this.parts.membership?.stored(this)) ?? 0;
   }
 
-  async #work(): Promise<void> {
-    this.#isWorking = true;
-    if (this.#predecessor) {
-      await this.#predecessor;
-      this.#predecessor = undefined;
-    }
-    const { processor } = this.parts;
-    while (this.#canGoOn()) {
-      if (processor.processSlice) await this.#workOnSlice();
-      else {
-        // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
-        for (let left = this.parts.settings.maxPollRecords; left > 0 && this.#canGoOn(); left--) {
-          const delivery = this.#take();
-          let outcome: Outcome;
-          try {
-            const answer = processor.process(delivery);
-            outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
-          } catch (error) {
-            outcome = failedBy(error);
-          }
-          this.#running = undefined;
-          this.#settle(delivery, outcome);
-          if (this.#quiet) this.#becomeQuiet();
-        }
-      }
-      this.#endSlice();
-    }
-    this.#isWorking = false;
+  confirm(commit: OffsetCommit): void {
+    this.progress.confirm(commit);
+    this.tellRoom();
   }
 
-  async #workOnSlice(): Promise<void> {
-    const slice: LaneDelivery[] = [];
-    while (slice.length < this.parts.settings.maxPollRecords && this.#canGoOn())
-      slice.push(this.#take());
-    const outcomes = await this.#outcomesOf(slice);
-    this.#running = undefined;
-    // The lane is rewound to the first that is unfinished, so that one goes last.
-    const unfinished: number[] = [];
-    slice.forEach((delivery, index) => {
-      const outcome = outcomes[index] ?? noOutcome();
-      if (isFinal(outcome) || this.hasEnded) this.#settle(delivery, outcome);
-      else unfinished.push(index);
-    });
-    for (const index of unfinished.toReversed())
-      this.#settle(slice[index] as LaneDelivery, outcomes[index] ?? noOutcome(), {
-        isFirst: index === unfinished[0],
-      });
-    if (this.#quiet) this.#becomeQuiet();
+  /** Gives up what waits for its turn: it is not done, and it is not at work. */
+  protected abstract dropWaiting(): void;
+
+  protected get isOpen(): boolean {
+    return this.#phase === 'open';
   }
 
-  async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
-    try {
-      const answer = this.parts.processor.processSlice?.(slice) ?? [];
-      return (isPending(answer) ? await this.#watched(slice, answer) : answer) ?? [];
-    } catch (error) {
-      return slice.map(() => failedBy(error));
-    }
+  /** Whether the first of those that are pending may be handed out. */
+  protected mayTake(): boolean {
+    const { first } = this.pending;
+    if (this.#phase !== 'open' || !first) return false;
+    return this.#due === undefined || this.#due.admits(first);
   }
 
-  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
-  readonly #onBroken = (error: unknown): void => {
-    this.#isWorking = false;
-    this.#running = undefined;
-    this.#dropPending();
-    if (this.#phase === 'ended') return;
-    this.tracker.rewindTo(this.tracker.watermark);
-    this.#setBack({ kind: 'failed', error: asError(error), delayMs: this.#nextDelay() });
-  };
-
-  #take(): LaneDelivery {
-    const delivery = this.#pending[this.#head++] as LaneDelivery;
-    if (this.#head === this.#pending.length) {
-      this.#pending.length = 0;
-      this.#head = 0;
-    }
-    return delivery;
+  protected pastOf(offset: number): Past {
+    return this.#pasts.get(offset) ?? NO_PAST;
   }
 
-  /** From here on others have a turn while the handler runs. */
-  #watched<T>(running: LaneDelivery | readonly LaneDelivery[], answer: PromiseLike<T>) {
-    this.#running = running;
-    this.#runningSince = this.parts.runtime.monotonic();
-    this.parts.observer.onRunning(this);
-    return answer;
+  protected remember(offset: number, past: Past): void {
+    this.#pasts.set(offset, past);
   }
 
-  #settle(delivery: LaneDelivery, given: Outcome | undefined, { isFirst = true } = {}): void {
+  /** Counts what became of it; gives what keeps its record from being done, if anything does. */
+  protected settle(delivery: LaneDelivery, given: Outcome | undefined): Setback | undefined {
     const outcome = isOutcome(given) ? given : noOutcome();
     this.parts.tally.settled(outcome.kind);
-    if (this.#phase === 'ended') return this.parts.observer.onLate(this, delivery, outcome);
+    delivery.end();
+    if (this.#phase === 'ended') {
+      this.parts.observer.onLate(this, delivery, outcome);
+      return undefined;
+    }
+    const { offset } = delivery.record;
     switch (outcome.kind) {
       case 'succeeded':
       case 'discarded':
-        return this.#complete(delivery.record.offset);
-      case 'failed':
-        this.#retract(delivery, delivery.after(outcome));
-        if (isFirst)
-          this.#setBack({
-            kind: 'failed',
-            error: outcome.error,
-            delayMs: outcome.delayMs ?? this.#nextDelay(),
-          });
-        return;
+      case 'retried':
+      case 'dead-lettered':
+        this.progress.tracker.complete(offset);
+        if (this.#pasts.size > 0) this.#pasts.delete(offset);
+        return undefined;
+      case 'failed': {
+        const { error, delayMs, until } = outcome;
+        this.#pasts.set(offset, delivery.after(outcome));
+        if (until === 'decided') return { kind: 'undecided', error, offset };
+        return { kind: 'failed', error, ...(delayMs !== undefined && { delayMs }) };
+      }
       case 'handed-back': {
-        this.#retract(delivery, delivery.after());
-        const { delayMs = 0 } = outcome;
-        const isChosen = delayMs > 0;
-        // Without a delay of its own, a handler that gives everything back would spin.
-        if (isFirst)
-          this.#setBack({
-            kind: 'handed-back',
-            isChosen,
-            delayMs: isChosen ? delayMs : this.#nextDelay(),
-          });
+        const { delayMs } = outcome;
+        this.#pasts.set(offset, delivery.after());
+        return { kind: 'handed-back', ...(delayMs !== undefined && { delayMs }) };
       }
     }
   }
 
-  #complete(offset: number): void {
-    this.tracker.complete(offset);
-    this.#hasProgress = true;
-    if (this.#pasts.size > 0) this.#pasts.delete(offset);
-    this.#backoff = undefined;
-    if (this.parts.settings.commitsEachRecord) this.parts.observer.onDone(this);
-  }
-
-  #retract({ record: { offset } }: LaneDelivery, past: Past): void {
-    this.#pasts.set(offset, past);
-    this.#dropPending();
-    this.tracker.rewindTo(offset);
-  }
-
-  #setBack(setback: Setback): void {
+  /** The whole partition is to wait. */
+  protected stand(hold: Hold): void {
     if (this.#phase === 'open') this.#phase = 'held';
-    this.parts.observer.onSetback(this, setback);
+    this.parts.observer.onHold(this, hold);
   }
 
-  #nextDelay(): number {
-    this.#backoff ??= new Backoff(this.parts.runtime, this.parts.settings.failureBackoff);
-    return this.#backoff.next();
+  protected newBackoff(): Backoff {
+    return new Backoff(this.parts.runtime, this.parts.settings.failureBackoff);
   }
 
-  #dropPending(): void {
-    const first = this.#pending[this.#head];
-    if (!first) return;
-    this.parts.tally.dropped(this.backlog);
-    this.tracker.rewindTo(first.record.offset);
-    this.#pending.length = 0;
-    this.#head = 0;
-  }
-
-  #endSlice(): void {
-    const { observer, settings } = this.parts;
-    if (this.#hasProgress) {
-      this.#hasProgress = false;
-      if (this.#phase !== 'ended') observer.onDone(this);
-    }
-    if (this.isCrowded && this.backlog < settings.maxPollRecords) observer.onRoom(this);
-  }
-
-  #becomeQuiet(): void {
-    if (this.#phase === 'open' && this.backlog > 0) return;
-    // What has just ended can be committed by whoever waited for it.
-    this.#endSlice();
+  /** Whoever waits for quiet can commit what has just ended. */
+  protected tellQuiet(): void {
     this.#quiet?.resolve();
     this.#quiet = undefined;
+  }
+
+  protected get isAwaited(): boolean {
+    return this.#quiet !== undefined;
+  }
+
+  protected tellRoom(): void {
+    if (this.isCrowded && !this.hasEnough) this.parts.observer.onRoom(this);
+  }
+
+  #drop(): void {
+    this.#due?.callOff();
+    this.dropWaiting();
   }
 }

@@ -68,7 +68,7 @@ export class PollLoop {
     to: number,
     receivedAt: number,
   ): void {
-    const { session, gate, maxPollRecords } = this.parts;
+    const { session, gate } = this.parts;
     const position = session.position(lane);
     const last = records[to - 1] as BrokerRecord;
     // Sought elsewhere, or taken away, while these were on their way: they come again.
@@ -80,7 +80,7 @@ export class PollLoop {
     lane.tracker.reach(position);
     gate.flows(lane);
     lane.run();
-    if (lane.backlog >= maxPollRecords) gate.crowd(lane);
+    if (lane.hasEnough) gate.crowd(lane);
   }
 
   async #rest(signal: AbortSignal): Promise<void> {

@@ -10,8 +10,11 @@ import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.
 import { type LogLine, recordingLogger } from './intake-world.spec-support.js';
 import { LaneGate } from './lane-gate.js';
 import { Lanes } from './lanes.js';
-import type { LaneObserver, Setback } from './lane-parts.js';
-import { PartitionLane } from './partition-lane.js';
+import { LingeringHandlers } from './lingering-handlers.js';
+import type { Hold, LaneObserver } from './lane-parts.js';
+import { MetadataBudget } from './metadata-budget.js';
+import type { PartitionLane } from './partition-lane.js';
+import { SerialLane } from './serial-lane.js';
 import { nameOf } from './partition-name.js';
 import { PauseLedger } from './pause-ledger.js';
 import { Tally } from './tally.js';
@@ -69,10 +72,10 @@ export class GateBench implements LaneObserver {
   readonly runtime = new VirtualRuntime();
   readonly session = new ScriptedSession();
   readonly ledger = new PauseLedger();
-  readonly lanes = new Lanes();
+  readonly lanes = new Lanes(new LingeringHandlers());
   readonly tally = new Tally();
   readonly log: LogLine[] = [];
-  readonly setbacks: Setback[] = [];
+  readonly holds: Hold[] = [];
   readonly late: string[] = [];
   done = 0;
   readonly gate = new LaneGate({
@@ -98,7 +101,7 @@ export class GateBench implements LaneObserver {
       },
       ...(this.processSlice && { processSlice: this.processSlice }),
     };
-    const lane = new PartitionLane(
+    const lane = new SerialLane(
       { topic: 't', partition: 0, position, committed: null },
       {
         processor,
@@ -108,9 +111,12 @@ export class GateBench implements LaneObserver {
         observer: this,
         settings: {
           maxPollRecords: 3,
+          maxPollIntervalMs: 60_000,
           failureBackoff: { initialMs: 100, maxMs: 1_000 },
-          commitsEachRecord: false,
         },
+        commits: { after: 'slice', waits: false },
+        progress: { topicId: null, budget: new MetadataBudget() },
+        predecessors: [],
       },
     );
     this.session.positions.set(lane.name, position);
@@ -130,9 +136,11 @@ export class GateBench implements LaneObserver {
 
   onRunning(): void {}
 
-  onSetback(_: PartitionLane, setback: Setback): void {
-    this.setbacks.push(setback);
+  onHold(_: PartitionLane, hold: Hold): void {
+    this.holds.push(hold);
   }
+
+  async whenStored(): Promise<void> {}
 
   onLate(_: PartitionLane, { record }: { readonly record: BrokerRecord }, { kind }: Outcome): void {
     this.late.push(`${record.offset} ${kind}`);

@@ -8,16 +8,22 @@ export class Tally {
   #handedBack = 0;
   #succeeded = 0;
   #discarded = 0;
+  #retried = 0;
+  #deadLettered = 0;
   #failed = 0;
+  #slicesCut = 0;
 
   get counts(): IntakeCounts {
     return {
       received: this.#received,
       succeeded: this.#succeeded,
       discarded: this.#discarded,
+      retried: this.#retried,
+      deadLettered: this.#deadLettered,
       failed: this.#failed,
       handedBack: this.#handedBack,
       inFlight: this.#inFlight,
+      slicesCut: this.#slicesCut,
     };
   }
 
@@ -32,6 +38,10 @@ export class Tally {
     this.#handedBack += records;
   }
 
+  sliceCut(): void {
+    this.#slicesCut++;
+  }
+
   settled(kind: Outcome['kind']): void {
     this.#inFlight--;
     switch (kind) {
@@ -40,6 +50,12 @@ export class Tally {
         return;
       case 'discarded':
         this.#discarded++;
+        return;
+      case 'retried':
+        this.#retried++;
+        return;
+      case 'dead-lettered':
+        this.#deadLettered++;
         return;
       case 'failed':
         this.#failed++;

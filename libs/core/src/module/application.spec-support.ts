@@ -1,4 +1,4 @@
-import type { OutgoingRecord } from '@nest-event-bus/broker';
+import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
@@ -98,6 +98,18 @@ export class World {
     }));
     await this.done(this.outside.producer({ lingerMs: 0 }).send(outgoing));
     await this.runtime.advance(100);
+  }
+
+  /** All that is in the topic, partition by partition. */
+  async records(topic: string): Promise<readonly BrokerRecord[]> {
+    const found: BrokerRecord[] = [];
+    const admin = this.outside.admin();
+    const read = async (partition: number, low: number, high: number): Promise<void> => {
+      for await (const record of admin.readRange(topic, partition, low, high)) found.push(record);
+    };
+    for (const { partition, low, high } of await this.done(admin.watermarks(topic)))
+      await this.done(read(partition, low, high));
+    return found;
   }
 
   /** The group's next offset in the partition; 0 where it has none. */

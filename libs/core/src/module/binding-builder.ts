@@ -5,37 +5,78 @@ import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import type { ContainerRegistration } from '../container/container-registration.js';
 import type { ContainerRegistry } from '../container/container-registry.js';
+import type { LifecycleManager } from '../container/lifecycle-manager.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { recordHandler } from '../discovery/handler-functions.js';
+import type { RecordProcessor } from '../model/outcome.js';
 import type { RecordHandler } from '../model/record-handler.js';
+import { BindingCounters } from '../observability/binding-counters.js';
 import { createBindingProcessor } from '../pipeline/binding-processor.js';
+import { PayloadFormats } from '../pipeline/formats/payload-formats.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from '../pipeline/resilience/resilience-decorator.js';
 import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
+import { transactionsOf } from '../pipeline/transactions/binding-transactions.js';
 import type { BusSettings } from './bus-settings.js';
-import { parkedProcessor } from './parked-processor.js';
+import { FailureRoad } from './failure-road.js';
 
 /** Puts the containers of a binding around its handlers. */
 export class BindingBuilder {
   constructor(
     private readonly settings: BusSettings,
     private readonly registry: ContainerRegistry,
+    private readonly lifecycle: Pick<LifecycleManager, 'addPause'>,
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
+    /** Of all bindings, for the publisher too. */
+    readonly formats = new PayloadFormats(runtime, logger),
   ) {}
 
   build(binding: ResolvedBinding, handlers: readonly HandlerDefinition[]): ContainerRegistration {
-    const { clusters, factory } = this.settings.require(`build binding '${binding.name}'`);
+    const operation = `build binding '${binding.name}'`;
+    const { options, clusters, factory, failures } = this.settings.require(operation);
     const { runtime, logger } = this;
     const breaker = this.#breakerOf(binding);
+    const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
     // The tiers of a binding get the same one: it is their handler, too.
     const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
-    return factory.create(binding, {
-      driver: clusters.driver(binding.cluster),
-      processor: createBindingProcessor({ binding, handlers, resilience, runtime, logger }),
-      tierProcessor: () => parkedProcessor,
-      circuitBreaker: breaker,
+    const pauseBinding = (error: Error): void => this.#pause(binding, error);
+    const road = new FailureRoad({
+      ...failures,
+      binding,
+      breaker,
+      observer: counters,
+      clusters,
+      pauseBinding,
+      runtime,
+      logger,
     });
+    const { deserializer } = this.formats.of(binding);
+    const processing = { binding, handlers, resilience, runtime, logger, deserializer };
+    const driver = clusters.driver(binding.cluster);
+    const processorOf = (tier: number, groupId: string): RecordProcessor => {
+      const transactions = transactionsOf({ binding, groupId, driver, runtime, logger });
+      return createBindingProcessor({ ...processing, tier, transactions });
+    };
+    return factory.create(binding, {
+      driver,
+      processor: road.around(processorOf(0, binding.groupId)),
+      tierProcessor: (tier) => road.around(processorOf(tier.number, tier.groupId), tier),
+      circuitBreaker: breaker,
+      publishTroubles: road.trouble,
+      counts: counters,
+    });
+  }
+
+  /** It waits for whatever command is under way, so nobody waits for it. */
+  #pause({ name, cluster }: ResolvedBinding, error: Error): void {
+    const note = { reason: `a record failed with ${error.name}`, by: 'exception-routing' };
+    this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
+      this.logger.warn('A binding could not be paused', {
+        binding: name,
+        error: String(failure),
+      }),
+    );
   }
 
   #breakerOf(binding: ResolvedBinding): SlidingCircuitBreaker | undefined {
@@ -53,6 +94,7 @@ export class BindingBuilder {
     const layers = [{ source: 'the registration', properties }];
     const others = this.registry.listAll().map(({ config }) => config);
     const binding = resolveBinding(name, layers, options.context, others);
+    await this.formats.prepare([binding]);
     return this.build(binding, [recordHandler(name, handler)]);
   }
 }

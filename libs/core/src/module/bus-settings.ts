@@ -5,11 +5,13 @@ import {
   EventBusNotReadyException,
 } from '../errors/event-bus-state-errors.js';
 import type { Clusters } from './clusters.js';
+import type { FailureParts } from './failure-road.js';
 
 interface Settled {
   readonly options: ResolvedOptions;
   readonly clusters: Clusters;
   readonly factory: ContainerFactory;
+  readonly failures: FailureParts;
 }
 
 /** What the options came to. It is known from onModuleInit on, when all features and handlers can be seen. */

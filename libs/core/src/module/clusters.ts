@@ -6,6 +6,7 @@ import type { ResolvedCluster } from '../config/resolved-options.js';
 interface Cluster {
   readonly driver: BrokerDriver;
   producer: ProducerSession | undefined;
+  durableProducer: ProducerSession | undefined;
 }
 
 /** The clusters of the application by alias: each has its own driver, credentials and producer. */
@@ -34,6 +35,16 @@ export class Clusters {
     return cluster.producer;
   }
 
+  /**
+   * For retry and dead-letter topics: acknowledged by all in-sync replicas, in order, without
+   * waiting for company. Nothing else is in its way, so that events cannot hold dead letters up.
+   */
+  durableProducer(alias: string): ProducerSession {
+    const cluster = this.#open(alias);
+    cluster.durableProducer ??= cluster.driver.producer({ idempotent: true, lingerMs: 0 });
+    return cluster.durableProducer;
+  }
+
   /** Producers first: what is under way is finished, bounded, before its connections go. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -47,7 +58,8 @@ export class Clusters {
     if (!settings) {
       throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);
     }
-    const cluster = { driver: this.#driverOf(settings), producer: undefined };
+    const driver = this.#driverOf(settings);
+    const cluster = { driver, producer: undefined, durableProducer: undefined };
     this.#opened.set(alias, cluster);
     return cluster;
   }
@@ -69,7 +81,11 @@ export class Clusters {
   async #close(): Promise<void> {
     const clusters = [...this.#opened.values()];
     const results = [
-      ...(await Promise.allSettled(clusters.map(async ({ producer }) => producer?.close()))),
+      ...(await Promise.allSettled(
+        clusters.flatMap(({ producer, durableProducer }) =>
+          [producer, durableProducer].map(async (session) => session?.close()),
+        ),
+      )),
       ...(await Promise.allSettled(clusters.map(({ driver }) => driver.close()))),
     ];
     for (const result of results) {

@@ -16,6 +16,7 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { of, tap, type Observable } from 'rxjs';
+import { ContainerRegistry } from '../container/container-registry.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { Payload } from '../discovery/parameters.js';
 import { World } from './application.spec-support.js';
@@ -29,6 +30,7 @@ beforeEach(async () => {
   calls = 0;
   isHealed = false;
   await world.topic('orders');
+  await world.topic('orders.DLT');
 });
 
 afterEach(() => world.end());
@@ -87,18 +89,43 @@ class Validating implements PipeTransform {
   }
 }
 
+type Application = Pick<INestApplication, 'get'>;
+
+const countsOf = (application: Application) =>
+  application.get(ContainerRegistry, { strict: false }).require('orders').mainContainer.counts;
+const deadLetters = async () =>
+  (await world.records('orders.DLT')).map(({ value }) => value?.toString());
+
+async function expectTheRecordToFail(application: Application): Promise<void> {
+  await world.write('orders', '{"id":1}');
+  await world.runtime.advance(1_000);
+  expect(countsOf(application)).toMatchObject({ succeeded: 0, discarded: 0, deadLettered: 1 });
+  expect(await deadLetters()).toEqual(['{"id":1}']);
+  expect(await world.committed()).toBe(1);
+}
+
+async function expectTheNextToSucceed(application: Application): Promise<void> {
+  isHealed = true;
+  await world.write('orders', '{"id":2}');
+  expect(countsOf(application)).toMatchObject({ succeeded: 1, deadLettered: 1 });
+  expect(await world.committed()).toBe(2);
+}
+
 /** Ten minutes later the record is where it was: neither done nor anywhere else. */
 async function expectTheRecordToStay(): Promise<void> {
   await world.write('orders', '{"id":1}');
   await world.runtime.advance(600_000);
+  expect(calls).toBe(0);
   expect(await world.committed()).toBe(0);
-  expect(await world.topicNames()).toEqual(['orders']);
+  expect(await deadLetters()).toEqual([]);
 }
 
-async function expectToGoOn(): Promise<void> {
+async function expectItToBeHandled(): Promise<void> {
   isHealed = true;
   await world.runtime.advance(60_000);
+  expect(calls).toBe(1);
   expect(await world.committed()).toBe(1);
+  expect(await deadLetters()).toEqual([]);
 }
 
 type Globals = readonly (readonly [string, Provider, (application: INestApplication) => unknown])[];
@@ -115,11 +142,6 @@ const globals: Globals = [
     (application) => application.useGlobalFilters(new ReturningLater()),
   ],
   [
-    'a guard of requests',
-    { provide: APP_GUARD, useClass: JwtGuard },
-    (application) => application.useGlobalGuards(new JwtGuard()),
-  ],
-  [
     'an interceptor that caches',
     { provide: APP_INTERCEPTOR, useClass: Caching },
     (application) => application.useGlobalInterceptors(new Caching()),
@@ -131,47 +153,42 @@ const globals: Globals = [
   ],
 ];
 
-describe.each(['local', 'all'] as const)(
-  'a record whose handler fails is neither committed nor dead-lettered, with enhancers: %s',
-  (enhancers) => {
-    const bus = () =>
-      world.bus({ bindings: { orders: { topic: 'orders', groupId: 'shop', enhancers } } });
+const guardOfRequests: Globals = [
+  [
+    'a guard of requests',
+    { provide: APP_GUARD, useClass: JwtGuard },
+    (application) => application.useGlobalGuards(new JwtGuard()),
+  ],
+];
 
-    it.each(globals)('and %s provided for all', async (_name, provider) => {
-      await world.start({ imports: [bus()], providers: [Failing, provider] });
-      await expectTheRecordToStay();
-      await expectToGoOn();
+/** One call, and no retry topic before the dead-letter topic. */
+const once = { retry: { tier0: { maxAttempts: 1 }, tiers: [] } };
+
+const busWith = (enhancers: 'local' | 'all') =>
+  world.bus({ bindings: { orders: { topic: 'orders', groupId: 'shop', enhancers, ...once } } });
+
+describe.each(['local', 'all'] as const)('with enhancers: %s', (enhancers) => {
+  const bus = () => busWith(enhancers);
+  // With 'local' the guard has no part in it.
+  const global = enhancers === 'local' ? [...globals, ...guardOfRequests] : globals;
+
+  describe('a record whose handler fails never counts as a success, and is dead-lettered', () => {
+    it.each(global)('with %s provided for all', async (_name, provider) => {
+      const application = await world.start({ imports: [bus()], providers: [Failing, provider] });
+      await expectTheRecordToFail(application);
+      await expectTheNextToSucceed(application);
     });
 
-    it.each(globals)('and %s that main.ts uses globally', async (_name, _provider, use) => {
-      await world.startHttp({ imports: [bus()], providers: [Failing] }, use);
-      await expectTheRecordToStay();
-      await expectToGoOn();
-    });
-
-    it.each<[string, MethodDecorator]>([
-      ['a guard of its own that refuses', UseGuards({ canActivate: () => isHealed })],
-      ['a guard of its own that throws', UseGuards(JwtGuard)],
-      ['a pipe of its own that throws', UsePipes(Validating)],
-    ])('and %s: the handler is not even called', async (_name, decorator) => {
-      class Guarded {
-        @EventHandler('orders')
-        @decorator
-        handle(@Payload() _order: unknown): void {
-          calls += 1;
-        }
-      }
-      await world.start({ imports: [bus()], providers: [Guarded] });
-      await expectTheRecordToStay();
-      expect(calls).toBe(0);
-      await expectToGoOn();
-      expect(calls).toBe(1);
+    it.each(global)('with %s that main.ts uses globally', async (_name, _provider, use) => {
+      const application = await world.startHttp({ imports: [bus()], providers: [Failing] }, use);
+      await expectTheRecordToFail(application);
+      await expectTheNextToSucceed(application);
     });
 
     it.each<[string, MethodDecorator]>([
       ['a filter of its own that swallows', UseFilters(Returning)],
       ['an asynchronous one', UseFilters(ReturningLater)],
-    ])('and %s', async (_name, decorator) => {
+    ])('with %s', async (_name, decorator) => {
       class Filtered {
         @EventHandler('orders')
         @decorator
@@ -179,13 +196,59 @@ describe.each(['local', 'all'] as const)(
           failUnlessHealed();
         }
       }
-      await world.start({ imports: [bus()], providers: [Filtered] });
-      await expectTheRecordToStay();
-      expect(calls).toBeGreaterThan(10);
-      await expectToGoOn();
+      const application = await world.start({ imports: [bus()], providers: [Filtered] });
+      await expectTheRecordToFail(application);
+      expect(calls).toBe(1);
+      await expectTheNextToSucceed(application);
     });
-  },
-);
+
+    it('with a pipe of its own that throws: the handler is not even called', async () => {
+      class Piped {
+        @EventHandler('orders')
+        @UsePipes(Validating)
+        handle(@Payload() _order: unknown): void {
+          calls += 1;
+        }
+      }
+      const application = await world.start({ imports: [bus()], providers: [Piped] });
+      await expectTheRecordToFail(application);
+      expect(calls).toBe(0);
+      await expectTheNextToSucceed(application);
+    });
+  });
+
+  describe('a record that a guard refuses is neither committed nor dead-lettered', () => {
+    it.each<[string, MethodDecorator]>([
+      ['one of its own that refuses', UseGuards({ canActivate: () => isHealed })],
+      ['one of its own that throws', UseGuards(JwtGuard)],
+    ])('%s', async (_name, decorator) => {
+      class Guarded {
+        @EventHandler('orders')
+        @decorator
+        handle(): void {
+          calls += 1;
+        }
+      }
+      await world.start({ imports: [bus()], providers: [Guarded] });
+      await expectTheRecordToStay();
+      await expectItToBeHandled();
+    });
+  });
+});
+
+describe("a record that a global guard refuses with enhancers: 'all' is neither committed nor dead-lettered", () => {
+  it.each(guardOfRequests)('%s provided for all', async (_name, provider) => {
+    await world.start({ imports: [busWith('all')], providers: [Failing, provider] });
+    await expectTheRecordToStay();
+    await expectItToBeHandled();
+  });
+
+  it.each(guardOfRequests)('%s that main.ts uses globally', async (_name, _provider, use) => {
+    await world.startHttp({ imports: [busWith('all')], providers: [Failing] }, use);
+    await expectTheRecordToStay();
+    await expectItToBeHandled();
+  });
+});
 
 describe('what is global', () => {
   const refusing: Provider = { provide: APP_GUARD, useValue: { canActivate: () => false } };
@@ -220,6 +283,26 @@ describe('what is global', () => {
 });
 
 describe('a guard that refuses', () => {
+  it('is asked again and again, with pauses that grow', async () => {
+    const asked: number[] = [];
+    const canActivate = (): boolean => {
+      asked.push(world.runtime.now());
+      return false;
+    };
+    class Guarded {
+      @EventHandler('orders')
+      @UseGuards({ canActivate })
+      handle(): void {}
+    }
+    await world.startOrders([Guarded]);
+    await world.write('orders', '{}');
+    await world.runtime.advance(600_000);
+    const gaps = asked.slice(1).map((at, index) => at - asked[index]!);
+    expect(gaps.length).toBeGreaterThan(10);
+    expect(Math.min(...gaps.slice(5))).toBeGreaterThan(gaps[0]!);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(45_000);
+  });
+
   it('shows in health: its partition waits', async () => {
     class Guarded {
       @EventHandler('orders')

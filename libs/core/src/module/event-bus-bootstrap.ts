@@ -12,9 +12,11 @@ import { resolveOptions } from '../config/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
 import { matchHandlers } from '../discovery/match-handlers.js';
-import { EXCEPTION_CLASSIFIER } from '../discovery/tokens.js';
+import { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import type { ExceptionClassifier } from '../model/handler-interfaces.js';
+import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
@@ -37,7 +39,7 @@ export class EventBusBootstrap
   ) {}
 
   /** Whatever is wrong stops the start here, before anything has been read. */
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     this.#refuseSecondBus();
     const consumers = findConsumers(this.discovery.getProviders());
     const discovered = withConsumers(consumers, () => this.explorer.explore());
@@ -45,10 +47,13 @@ export class EventBusBootstrap
     const problems =
       options.enabled === 'enabled' ? matchHandlers(options.bindings, discovered.handlers) : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
-    this.kernel.assemble(options, discovered.handlers);
+    const { dltHandlers, dltAlerts } = discovered;
+    const classifier = this.#provided(EXCEPTION_CLASSIFIER) as ExceptionClassifier | undefined;
+    await this.kernel.prepare(options);
+    this.kernel.assemble(options, discovered.handlers, { classifier, dltHandlers, dltAlerts });
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
-    for (const warning of [...warnings(options), ...idleParts(discovered, this.#hasClassifier())])
+    for (const warning of [...warnings(options), ...idleParts(options, discovered)])
       this.kernel.logger.warn(warning);
   }
 
@@ -71,7 +76,9 @@ export class EventBusBootstrap
   #resolve({ handlers }: Discovered): ResolvedOptions {
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
+    const naming = this.#provided(TOPIC_NAMING_STRATEGY) as TopicNamingStrategy | undefined;
     return resolveOptions(this.options, {
+      ...(naming && { loaders: [{ defaults: { naming } }] }),
       features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
       handlers: handlers.map(({ binding, origin, properties }) => ({
         binding,
@@ -117,8 +124,9 @@ export class EventBusBootstrap
     return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
   }
 
-  #hasClassifier(): boolean {
-    return this.discovery.getProviders().some(({ token }) => token === EXCEPTION_CLASSIFIER);
+  /** Of whatever module; Nest has made all providers by now. */
+  #provided(wanted: symbol): unknown {
+    return this.discovery.getProviders().find(({ token }) => token === wanted)?.instance;
   }
 
   #refuseSecondBus(): void {

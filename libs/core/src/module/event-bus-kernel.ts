@@ -1,4 +1,4 @@
-import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
+import type { BrokerDriver, DriverLogger, ProducerSession } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
@@ -14,10 +14,13 @@ import { startBindings, type StartupReport } from '../container/startup.js';
 import { handlersOf } from '../discovery/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { createIntakeSession } from '../intake/intake-session.js';
+import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
+import { KafkaErrorHandler } from '../routing/kafka-error-handler.js';
 import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
+import { NO_FAILURE_PARTS, type FailureParts } from './failure-road.js';
 import { publishTargets } from './publish-targets.js';
 import { TopicChecks } from './topic-checks.js';
 
@@ -28,8 +31,11 @@ export class EventBusKernel {
   readonly connector: EventBusConnector;
   readonly publisher: EventPublisher;
   readonly shutdown: ShutdownCoordinator;
+  readonly metrics: EventBusMetrics;
+  readonly errorHandler: KafkaErrorHandler;
   readonly #settings = new BusSettings();
   readonly #builder: BindingBuilder;
+  readonly #topics: TopicChecks;
 
   constructor(
     readonly runtime: Runtime,
@@ -44,8 +50,9 @@ export class EventBusKernel {
     new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
     const driverOf = (cluster: string): BrokerDriver =>
       this.#settings.require('look at topics').clusters.driver(cluster);
-    new TopicChecks({ driverOf, runtime, logger }).attach(registry);
-    const builder = new BindingBuilder(this.#settings, registry, runtime, logger);
+    this.#topics = new TopicChecks({ driverOf, runtime, logger });
+    this.#topics.attach(registry);
+    const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;
     this.#builder = builder;
@@ -55,8 +62,16 @@ export class EventBusKernel {
       buildBinding: (...binding) => builder.buildFrom(...binding),
       isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
     });
-    this.publisher = new EventPublisher(publishTargets(this.#settings, registry));
+    this.publisher = new EventPublisher(publishTargets(this.#settings, registry, builder.formats));
     this.shutdown = new ShutdownCoordinator({ ...parts, lifecycle });
+    const { metrics } = EVENTBUS_DEFAULTS;
+    this.metrics = new EventBusMetrics(
+      registry,
+      () => (this.#settings.options?.metrics ?? metrics).enabled,
+    );
+    const durableProducer = (): ProducerSession =>
+      this.#settings.require('route a record').clusters.durableProducer('default');
+    this.errorHandler = new KafkaErrorHandler({ producer: durableProducer, runtime });
   }
 
   /** undefined until the application is initialised. */
@@ -64,13 +79,23 @@ export class EventBusKernel {
     return this.#settings.options;
   }
 
+  /** Loads the packages that the bindings ask for. Rejects where one is missing. */
+  async prepare({ enabled, bindings }: ResolvedOptions): Promise<void> {
+    if (enabled === 'enabled') await this.#builder.formats.prepare(bindings);
+  }
+
   /** Builds and registers every binding. Nothing talks to a broker yet. */
-  assemble(options: ResolvedOptions, handlers: readonly HandlerDefinition[]): void {
+  assemble(
+    options: ResolvedOptions,
+    handlers: readonly HandlerDefinition[],
+    failures: FailureParts = NO_FAILURE_PARTS,
+  ): void {
     const { runtime, logger } = this;
     const slots = new JoinSlots(runtime, options.startup.concurrency);
     this.#settings.settle({
       options,
       clusters: new Clusters(options.clusters, runtime, logger),
+      failures,
       factory: new ContainerFactory({ createSession: createIntakeSession, slots, runtime, logger }),
     });
     if (options.enabled !== 'enabled') return;
@@ -85,6 +110,7 @@ export class EventBusKernel {
 
   /** After the drain, when nobody publishes any more. */
   closeClusters(): Promise<void> {
+    this.#topics.close();
     return this.#settings.closeClusters();
   }
 }

@@ -6,7 +6,9 @@ import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { ShutdownCoordinator } from '../container/shutdown-coordinator.js';
 import { HandlerExplorer } from '../discovery/handler-explorer.js';
+import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
+import { KafkaErrorHandler } from '../routing/kafka-error-handler.js';
 import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
@@ -30,6 +32,8 @@ export const eventBusProviders: readonly Provider[] = [
   part(EventBusConnector, ({ connector }) => connector),
   part(EventPublisher, ({ publisher }) => publisher),
   part(ShutdownCoordinator, ({ shutdown }) => shutdown),
+  part(EventBusMetrics, ({ metrics }) => metrics),
+  part(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
   HandlerExplorer,
   EventBusBootstrap,
 ];
@@ -41,4 +45,6 @@ export const eventBusExports: readonly InjectionToken[] = [
   EventBusConnector,
   EventPublisher,
   ShutdownCoordinator,
+  EventBusMetrics,
+  KafkaErrorHandler,
 ];

@@ -3,10 +3,12 @@ import { Controller, Inject, Injectable, Scope } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { IsInt } from 'class-validator';
 import { z } from 'zod';
+import { EventBusConnector } from '../container/event-bus-connector.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { Ctx, Header, Headers, Key, Payload } from '../discovery/parameters.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventHeaders, EventRecord } from '../model/event-record.js';
+import { headerText } from '../model/header-text.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import { World } from './application.spec-support.js';
 
@@ -17,9 +19,21 @@ beforeEach(async () => {
   world = new World();
   seen = [];
   await world.topic('orders', 2);
+  for (const topic of ['orders.retry-1', 'orders.retry-2', 'orders.retry-3', 'orders.DLT'])
+    await world.topic(topic, 2);
 });
 
 afterEach(() => world.end());
+
+/** What was given up, and why. */
+const deadLetters = async () =>
+  (await world.records('orders.DLT')).map(({ value, headers }) => [
+    value?.toString() ?? null,
+    headerText(headers, 'x-eventbus-dlt-cause'),
+  ]);
+
+/** One call, and no retry topic before the dead-letter topic. */
+const once = { retry: { tier0: { maxAttempts: 1 }, tiers: [] } };
 
 const typed = (type: string, value = '{}') => ({
   value,
@@ -163,7 +177,8 @@ describe('a handler', () => {
     await world.startOrders([Orders]);
     await world.write('orders', '{"id":1}', '{"id":"secret"}');
     expect(seen).toEqual([{ id: 1 }]);
-    expect(await world.committed()).toBe(1);
+    expect(await deadLetters()).toEqual([['{"id":"secret"}', 'validation']]);
+    expect(await world.committed()).toBe(2);
     expect([...world.said.warnings, ...world.said.errors].join()).not.toContain('secret');
   });
 });
@@ -186,12 +201,13 @@ describe('records that nobody takes', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it("hold their partition with unknownType: 'fail'", async () => {
+  it("are dead-lettered with unknownType: 'fail'", async () => {
     await world.startOrders([Placed], { unknownType: 'fail' });
     await world.write('orders', typed('X'), typed('OrderPlaced'));
-    await world.runtime.advance(60_000);
-    expect(seen).toEqual([]);
-    expect(await world.committed()).toBe(0);
+    await world.runtime.advance(1_000);
+    expect(seen).toEqual([1n]);
+    expect(await deadLetters()).toEqual([['{}', 'unknown-type']]);
+    expect(await world.committed()).toBe(2);
   });
 });
 
@@ -242,64 +258,68 @@ describe('a record that is handed back', () => {
 });
 
 describe('a handler that fails', () => {
-  it('holds its own partition only; once it succeeds nothing is missing and the order is kept', async () => {
-    let isHealed = false;
-    @Injectable()
-    class Orders {
-      @EventHandler('orders')
-      async handle({ partition, offset }: EventRecord): Promise<void> {
-        await Promise.resolve();
-        if (partition === 0 && offset === 1n && !isHealed) throw new Error('not yet');
-        seen.push(`${partition}/${offset}`);
-      }
+  @Injectable()
+  class Orders {
+    @EventHandler('orders')
+    async handle({ value }: EventRecord): Promise<void> {
+      await Promise.resolve();
+      if (value === '0/1' && !isHealed) throw new Error('not yet');
+      seen.push(value);
     }
-    const application = await world.startOrders([Orders]);
-    await world.write(
-      'orders',
-      ...['0', '1', '2'].flatMap((value) => [
-        { partition: 0, value },
-        { partition: 1, value },
-      ]),
-    );
-    await world.runtime.advance(120_000);
-    expect((seen as string[]).toSorted((one, other) => one.localeCompare(other))).toEqual([
-      '0/0',
-      '1/0',
-      '1/1',
-      '1/2',
-    ]);
-    expect(await world.committed('shop', 0)).toBe(1);
-    expect(await world.committed('shop', 1)).toBe(3);
-    const [binding] = world.health(application).bindings;
-    expect(binding).toMatchObject({
-      status: 'DEGRADED',
-      reasons: ['eventbus-orders: orders-0 waits (backoff)'],
-    });
-
-    isHealed = true;
-    await world.runtime.advance(60_000);
-    expect(seen.slice(-2)).toEqual(['0/1', '0/2']);
-    expect(await world.committed('shop', 0)).toBe(3);
-    expect(world.health(application)).toMatchObject({ status: 'UP' });
+  }
+  let isHealed: boolean;
+  beforeEach(() => {
+    isHealed = false;
   });
 
-  it('is called again and again, with pauses that grow', async () => {
-    const calls: number[] = [];
-    @Injectable()
-    class Orders {
-      @EventHandler('orders')
-      handle(): void {
-        calls.push(world.runtime.now());
-        throw new Error('never');
-      }
-    }
-    await world.startOrders([Orders], { retry: { tier0: { maxAttempts: 1 } } });
-    await world.write('orders', '0');
-    await world.runtime.advance(600_000);
-    const gaps = calls.slice(1).map((at, index) => at - calls[index]!);
-    expect(gaps.length).toBeGreaterThan(10);
-    expect(Math.min(...gaps.slice(5))).toBeGreaterThan(gaps[0]!);
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(45_000);
+  const writeThreeEach = () =>
+    world.write(
+      'orders',
+      ...[0, 1, 2].flatMap((offset) =>
+        [0, 1].map((partition) => ({ partition, value: `"${partition}/${offset}"` })),
+      ),
+    );
+  const seenIn = (partition: number) =>
+    (seen as string[]).filter((place) => place.startsWith(`${partition}/`));
+
+  it('holds nobody up; once it succeeds nothing is missing', async () => {
+    const application = await world.startOrders([Orders]);
+    await writeThreeEach();
+    await world.runtime.advance(5_000);
+    expect(seenIn(0)).toEqual(['0/0', '0/2']);
+    expect(seenIn(1)).toEqual(['1/0', '1/1', '1/2']);
+    expect(await world.committed('shop', 0)).toBe(3);
+    expect(await world.committed('shop', 1)).toBe(3);
+    expect(world.health(application)).toMatchObject({ status: 'UP' });
+
+    isHealed = true;
+    await world.runtime.advance(10_000);
+    expect(seenIn(0)).toEqual(['0/0', '0/2', '0/1']);
+    expect(await world.committed('shop.retry-1', 0)).toBe(1);
+  });
+
+  it('holds its own partition where the order must be kept, and that alone', async () => {
+    const application = await world.startOrders([Orders], {
+      orderingMode: 'STRICT',
+      strictExhaustion: 'PAUSE_PARTITION',
+    });
+    await writeThreeEach();
+    await world.runtime.advance(120_000);
+    expect(seenIn(0)).toEqual(['0/0']);
+    expect(seenIn(1)).toEqual(['1/0', '1/1', '1/2']);
+    expect(await world.committed('shop', 0)).toBe(1);
+    expect(await world.committed('shop', 1)).toBe(3);
+    const { status, bindings } = world.health(application);
+    expect(status).toBe('DEGRADED');
+    expect(bindings[0]?.reasons.join()).toContain('orders-0 waits');
+
+    isHealed = true;
+    const place = { topic: 'orders', partition: 0 };
+    await world.done(application.get(EventBusConnector).decide('orders', place, 'retry'));
+    await world.runtime.advance(60_000);
+    expect(seenIn(0)).toEqual(['0/0', '0/1', '0/2']);
+    expect(await world.committed('shop', 0)).toBe(3);
+    expect(world.health(application)).toMatchObject({ status: 'UP' });
   });
 
   it.each<[string, unknown]>([
@@ -309,33 +329,82 @@ describe('a handler that fails', () => {
     ['an object', { code: 1 }],
   ])('by throwing %s has failed', async (_name, thrown) => {
     @Injectable()
-    class Orders {
+    class Throwing {
       @EventHandler('orders')
       handle(): void {
         throw thrown;
       }
     }
-    await world.startOrders([Orders]);
+    await world.startOrders([Throwing], once);
     await world.write('orders', '0');
-    await world.runtime.advance(60_000);
-    expect(await world.committed()).toBe(0);
+    await world.runtime.advance(1_000);
+    expect(await deadLetters()).toEqual([['0', 'exhausted']]);
   });
 
   it('never ends the process, not even by bytes that are no JSON', async () => {
+    await world.startOrders([Orders]);
+    await world.write('orders', '{"password":"hunter2"', '1');
+    await world.runtime.advance(1_000);
+    expect(seen).toEqual([1]);
+    expect(await deadLetters()).toEqual([['{"password":"hunter2"', 'deserialization']]);
+    expect([...world.said.warnings, ...world.said.errors].join()).not.toContain('hunter2');
+  });
+});
+
+describe('what a handler says of its record', () => {
+  it('acknowledge(): it is done, although the handler throws after it', async () => {
     @Injectable()
     class Orders {
       @EventHandler('orders')
-      handle({ value }: EventRecord): void {
+      handle({ value }: EventRecord, context: EventContext): void {
         seen.push(value);
+        context.acknowledge();
+        throw new Error('of no importance');
       }
     }
     await world.startOrders([Orders]);
-    await world.write('orders', '{"password":"hunter2"');
+    await world.write('orders', '1');
     await world.runtime.advance(60_000);
-    expect(await world.committed()).toBe(0);
-    await world.write('orders', { partition: 1, value: '1' });
     expect(seen).toEqual([1]);
-    expect([...world.said.warnings, ...world.said.errors].join()).not.toContain('hunter2');
+    expect(await world.committed()).toBe(1);
+    expect(await world.records('orders.retry-1')).toEqual([]);
+    expect(world.said.warnings.join()).toContain('The handler threw after acknowledge()');
+  });
+
+  it("with ack: 'manual' it is done only by that; else it comes again, and is no failure", async () => {
+    @Injectable()
+    class Orders {
+      @EventHandler('orders')
+      handle({ value }: EventRecord, context: EventContext): void {
+        seen.push(value);
+        if (value !== 2 || seen.length > 5) context.acknowledge();
+      }
+    }
+    const application = await world.startOrders([Orders], { ack: 'manual' });
+    await world.write('orders', '1', '2', '3');
+    await world.runtime.advance(60_000);
+    expect(seen.slice(0, 5)).toEqual([1, 2, 2, 2, 2]);
+    expect(seen.slice(-2)).toEqual([2, 3]);
+    expect(await world.committed()).toBe(3);
+    expect(await world.records('orders.retry-1')).toEqual([]);
+    expect(world.health(application)).toMatchObject({ status: 'UP' });
+  });
+
+  it('deadLetter(): it is dead-lettered, although the handler throws after it', async () => {
+    @Injectable()
+    class Orders {
+      @EventHandler('orders')
+      handle(_record: EventRecord, context: EventContext): void {
+        seen.push(context.attempt.call);
+        context.deadLetter('no such customer');
+        throw new Error('of no importance');
+      }
+    }
+    await world.startOrders([Orders]);
+    await world.write('orders', '1');
+    await world.runtime.advance(60_000);
+    expect(seen).toEqual([1]);
+    expect(await deadLetters()).toEqual([['1', 'handler']]);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { ContainerRegistry } from '../container/container-registry.js';
 import { nameOf, type BindingRef } from '../model/binding-ref.js';
+import type { PayloadFormats } from '../pipeline/formats/payload-formats.js';
 import type { PublishTarget } from '../publisher/event-publisher.js';
 import type { BusSettings } from './bus-settings.js';
 
@@ -8,15 +9,18 @@ import type { BusSettings } from './bus-settings.js';
 export function publishTargets(
   settings: BusSettings,
   registry: ContainerRegistry,
+  formats: PayloadFormats,
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
     const { clusters, options } = settings.require(`publish to binding '${nameOf(ref)}'`);
     // The drain takes bindings out of the registry while the last requests may still publish.
-    const { name, topic, typeFrom, cluster } =
+    const binding =
       registry.get(ref)?.config ??
       configured(options.bindings, ref) ??
       registry.require(ref).config;
-    return { binding: name, topic, typeFrom, producer: clusters.producer(cluster) };
+    const { name, topic, typeFrom, cluster } = binding;
+    const { serializer } = formats.of(binding);
+    return { binding: name, topic, typeFrom, serializer, producer: clusters.producer(cluster) };
   };
 }
 

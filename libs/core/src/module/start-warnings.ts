@@ -1,5 +1,7 @@
 import type { ResolvedOptions } from '../config/resolved-options.js';
+import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
 import type { Discovered } from '../discovery/handler-explorer.js';
+import type { DltStrategy } from '../model/dlt-strategy.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
 
 /** Time for `app.enableShutdownHooks()` to be called after the application was initialised. */
@@ -30,18 +32,27 @@ function pending({ pendingKeys }: ResolvedOptions): readonly string[] {
   return [`These options are accepted, but have no effect in this version: ${paths}.`];
 }
 
-/** What was found in the application, and waits for the failure road: it must not look as if it worked. */
+/** What was found for a binding whose `dlt.strategy` never asks for it: it must not look as if it worked. */
 export function idleParts(
+  { bindings, enabled }: ResolvedOptions,
   { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
-  hasClassifier: boolean,
 ): readonly string[] {
-  const found = [
-    ...dltHandlers.map(({ origin }) => `@DltHandler on ${origin}`),
-    ...dltAlerts.map(({ origin }) => `@DltAlert on ${origin}`),
-    ...(hasClassifier ? ['the provider of EXCEPTION_CLASSIFIER'] : []),
+  if (enabled !== 'enabled') return [];
+  const idle = (strategy: DltStrategy, found: readonly DltHandlerDefinition[]) =>
+    found.filter(
+      ({ binding }) =>
+        !bindings.some(({ name, dlt }) => (binding ?? name) === name && dlt.strategy === strategy),
+    );
+  return [
+    ...idle('CUSTOM', dltHandlers).map(
+      ({ origin, binding }) =>
+        `Nothing calls @DltHandler on ${origin}: binding '${binding}' has no dlt.strategy 'CUSTOM'.`,
+    ),
+    ...idle('ALERT_AND_STORE', dltAlerts).map(
+      ({ origin, binding }) =>
+        `Nothing calls @DltAlert on ${origin}: ${binding === undefined ? 'no binding has' : `binding '${binding}' has no`} dlt.strategy 'ALERT_AND_STORE'.`,
+    ),
   ];
-  if (found.length === 0) return [];
-  return [`Nothing calls these in this version: ${found.join(', ')}.`];
 }
 
 /** Without the hooks SIGTERM ends the process on the spot: nothing is drained. */

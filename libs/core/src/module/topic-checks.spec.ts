@@ -39,7 +39,7 @@ describe('a binding that starts', () => {
   ])(
     'with dlt.verifyTopic %s warns %i times of a dead-letter topic that is missing',
     async (verifyTopic, times) => {
-      await world.startOrders([Handlers], { dlt: { verifyTopic } });
+      await world.startOrders([Handlers], { provisioning: 'none', dlt: { verifyTopic } });
       expect(
         warnings("dead-letter topic 'orders.DLT' of binding 'orders' does not exist"),
       ).toHaveLength(times);

@@ -188,32 +188,57 @@ describe('options from loaders', () => {
 });
 
 describe('options that do nothing in this version', () => {
-  it('are told at start', async () => {
-    await world.startOrders([Orders], { dlt: { strategy: 'CUSTOM' } });
-    expect(world.said.warnings.join('\n')).toContain('bindings.orders.dlt.strategy');
+  it('are told at start, all in one line', async () => {
+    await world.startOrders([Orders], { dlt: { replay: { maxReplays: 5, batchSize: 10 } } });
+    expect(world.said.warnings).toContain(
+      'These options are accepted, but have no effect in this version: bindings.orders.dlt.replay.maxReplays, bindings.orders.dlt.replay.batchSize.',
+    );
+  });
+});
+
+describe('what asks for dead letters that nobody gives to it', () => {
+  @Injectable()
+  class Undertaker {
+    @DltHandler('orders')
+    bury(): void {}
+    @DltAlert('orders')
+    cry(): void {}
+    @DltAlert()
+    cryForAll(): void {}
+  }
+  const idle = async (strategy?: 'CUSTOM' | 'ALERT_AND_STORE'): Promise<readonly string[]> => {
+    await world.startOrders([Orders, Undertaker], strategy ? { dlt: { strategy } } : {});
+    return world.said.warnings.filter((text) => text.startsWith('Nothing calls'));
+  };
+  const HANDLER =
+    "Nothing calls @DltHandler on Undertaker.bury in RootTestModule: binding 'orders' has no dlt.strategy 'CUSTOM'.";
+  const ALERTS = [
+    "Nothing calls @DltAlert on Undertaker.cry in RootTestModule: binding 'orders' has no dlt.strategy 'ALERT_AND_STORE'.",
+    "Nothing calls @DltAlert on Undertaker.cryForAll in RootTestModule: no binding has dlt.strategy 'ALERT_AND_STORE'.",
+  ];
+
+  it('is told at start', async () => {
+    expect(await idle()).toEqual([HANDLER, ...ALERTS]);
   });
 
-  it('and so are handlers of dead letters and a classifier that nothing calls yet', async () => {
-    @Injectable()
-    class Undertaker {
-      @DltHandler('orders')
-      bury(): void {}
-      @DltAlert('orders')
-      cry(): void {}
-    }
-    const classifier = { provide: EXCEPTION_CLASSIFIER, useValue: { classify: () => undefined } };
-    await world.startOrders([Orders, Undertaker, classifier]);
-    const [warning, ...others] = world.said.warnings.filter((text) =>
-      text.includes('Nothing calls'),
-    );
-    expect(warning).toMatch(
-      /^Nothing calls these in this version: @DltHandler on Undertaker\.bury.*, @DltAlert on Undertaker\.cry.*, the provider of EXCEPTION_CLASSIFIER\.$/,
-    );
-    expect(others).toEqual([]);
+  it('and is not, as far as dlt.strategy asks for it', async () => {
+    expect(await idle('CUSTOM')).toEqual(ALERTS);
+    await world.end();
+    world = new World();
+    expect(await idle('ALERT_AND_STORE')).toEqual([HANDLER]);
   });
 
-  it('nothing is told of an application without them', async () => {
-    await world.startOrders([Orders]);
-    expect(world.said.warnings).toEqual([]);
+  it('is not told where the bus is off', async () => {
+    const bus = world.bus({ enabled: false, bindings: { orders } });
+    await world.start({ imports: [bus], providers: [Orders, Undertaker] });
+    expect(world.said.warnings.join()).not.toContain('Nothing calls');
   });
+});
+
+it('Nothing is told of an application that lacks nothing', async () => {
+  for (const topic of ['orders.retry-1', 'orders.retry-2', 'orders.retry-3', 'orders.DLT'])
+    await world.topic(topic);
+  const classifier = { provide: EXCEPTION_CLASSIFIER, useValue: { classify: () => undefined } };
+  await world.startOrders([Orders, classifier]);
+  expect(world.said.warnings).toEqual([]);
 });

@@ -1,8 +1,11 @@
 import { BatchProcessingException } from '../errors/handler-errors.js';
+import { throwIfFailed } from '../errors/result-errors.js';
+import { isConsumerResult } from '../model/consumer-result.js';
 import { handedBack, type Outcome } from '../model/outcome.js';
 import type { ReadyRecord } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import { failedWith } from './thrown-error.js';
+import { saidBeforeThrow } from './said-before-throw.js';
+import { failedWith, thrownError } from './thrown-error.js';
 
 /** Calls the handler of all these records once. Never throws. */
 export function invokeBatch(
@@ -14,7 +17,7 @@ export function invokeBatch(
     const records = batch.map(({ record }) => record);
     const contexts = batch.map(({ context }) => context);
     const result = handler.invoke(records, contexts);
-    return isPromiseLike(result) ? settledLater(batch, result) : settled(batch);
+    return isPromiseLike(result) ? settledLater(batch, result) : settled(batch, result);
   } catch (error) {
     return failedBatch(batch, error);
   }
@@ -25,27 +28,67 @@ async function settledLater(
   result: PromiseLike<unknown>,
 ): Promise<readonly Outcome[]> {
   try {
-    await result;
-    return settled(batch);
+    return settled(batch, await result);
   } catch (error) {
     return failedBatch(batch, error);
   }
 }
 
-function settled(batch: readonly ReadyRecord[]): readonly Outcome[] {
-  return batch.map(({ context }) => context.settle());
-}
-
-/** Without a word about where it stopped, the handler may have stopped at the first record. */
-function failedBatch(batch: readonly ReadyRecord[], error: unknown): readonly Outcome[] {
-  const failedIndex = indexIn(batch, error);
-  return batch.map(({ context }, index) => {
-    if (index === failedIndex) return failedWith(error);
-    return index < failedIndex ? context.settle() : handedBack;
+/** Throws where the answer says that the batch as a whole failed. */
+function settled(batch: readonly ReadyRecord[], answer: unknown): readonly Outcome[] {
+  const results = resultsOf(batch, answer);
+  if (!results) {
+    throwIfFailed(answer);
+    return batch.map(({ context }) => context.settle());
+  }
+  return batch.map((ready, index) => {
+    try {
+      throwIfFailed(results[index]);
+      return ready.context.settle();
+    } catch (error) {
+      return saidBeforeThrow(ready, error) ?? failedWith(error);
+    }
   });
 }
 
-function indexIn(batch: readonly ReadyRecord[], error: unknown): number {
-  const index = error instanceof BatchProcessingException ? error.failedIndex : 0;
-  return Number.isInteger(index) && index >= 0 && index < batch.length ? index : 0;
+/** One result for each record; undefined where the handler answered something else. */
+function resultsOf(batch: readonly ReadyRecord[], answer: unknown): readonly unknown[] | undefined {
+  if (!Array.isArray(answer) || !answer.some(isConsumerResult)) return undefined;
+  if (answer.length === batch.length) return answer;
+  throw new TypeError(
+    `The handler answered ${answer.length} results for ${batch.length} records. Answer one for each, in their order; undefined stands for success.`,
+  );
+}
+
+function failedBatch(batch: readonly ReadyRecord[], error: unknown): readonly Outcome[] {
+  const failedIndex = indexIn(batch, error);
+  if (failedIndex === undefined) return unattributed(batch, error);
+  return batch.map((ready, index) => {
+    if (index === failedIndex) return saidBeforeThrow(ready, error) ?? failedWith(error);
+    return index < failedIndex ? ready.context.settle() : decidedOrBack(ready);
+  });
+}
+
+/**
+ * Nobody knows which record it was, and the first must not pay for another's fault: all come
+ * again, one by one, but those that the handler has decided about.
+ */
+function unattributed(batch: readonly ReadyRecord[], error: unknown): readonly Outcome[] {
+  const outcomes = batch.map(decidedOrBack);
+  const first = outcomes.indexOf(handedBack);
+  return outcomes.map((outcome, index) =>
+    index === first
+      ? { kind: 'failed', error: thrownError(error), ending: 'delivered-again', delayMs: 0 }
+      : outcome,
+  );
+}
+
+function decidedOrBack({ context }: ReadyRecord): Outcome {
+  return context.settleThrown() ?? handedBack;
+}
+
+function indexIn(batch: readonly ReadyRecord[], error: unknown): number | undefined {
+  if (batch.length === 1) return 0;
+  const index = error instanceof BatchProcessingException ? error.failedIndex : -1;
+  return Number.isInteger(index) && index >= 0 && index < batch.length ? index : undefined;
 }

@@ -4,7 +4,8 @@ import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
-import { rawDeserializer, textDeserializer, type Deserializer } from './deserializer.js';
+import type { Deserializer } from '../model/deserializer.js';
+import { rawDeserializer, textDeserializer } from './formats/plain-formats.js';
 import {
   batchHandler,
   bindingOf,

@@ -4,13 +4,19 @@ import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { Delivery } from '../model/delivery.js';
+import type { Deserializer } from '../model/deserializer.js';
 import type { Outcome, RecordProcessor } from '../model/outcome.js';
-import { jsonDeserializer, type Deserializer } from './deserializer.js';
+import type { HandlerStep } from './handler-step.js';
+import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
+import { jsonDeserializer } from './formats/plain-formats.js';
 import { Preparation, type Prepared } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceProcessor } from './slice-processor.js';
 import { failedWith } from './thrown-error.js';
+import type { SliceTransactions } from './transactions/slice-transactions.js';
+import { TransactionStep } from './transactions/transaction-step.js';
+import { TransactionalProcessor } from './transactions/transactional-processor.js';
 
 export interface BindingProcessorOptions {
   readonly binding: ResolvedBinding;
@@ -18,10 +24,14 @@ export interface BindingProcessorOptions {
   readonly handlers: readonly HandlerDefinition[];
   /** What is done about a call of a handler that fails. */
   readonly resilience: ResilienceDecorator;
+  /** Where the records come from: 0, the main topic, unless it says something else. */
+  readonly tier?: number;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   /** Default: JSON. */
   readonly deserializer?: Deserializer;
+  /** Of the container whose records these are. Left out where the binding has none. */
+  readonly transactions?: SliceTransactions;
 }
 
 /** Everything between a delivery and its outcome. Handlers of batches get whole slices. */
@@ -29,9 +39,11 @@ export function createBindingProcessor({
   binding,
   handlers,
   resilience,
+  tier = 0,
   runtime,
   logger,
   deserializer = jsonDeserializer,
+  transactions,
 }: BindingProcessorOptions): RecordProcessor {
   if (handlers.length === 0) {
     throw new HandlerDiscoveryException([`Binding '${binding.name}' has no handler.`]);
@@ -40,12 +52,30 @@ export function createBindingProcessor({
     binding,
     handlers: handlers.map((handler) => withEnhancers(handler, binding)),
     deserializer,
+    tier,
     runtime,
     logger,
   });
-  return handlers.some(({ form }) => form === 'slice')
-    ? new SliceProcessor(preparation, resilience)
-    : new BindingProcessor(preparation, resilience);
+  const step = withIdempotency(resilience, { binding, runtime, transactions });
+  const processor = handlers.some(({ form }) => form === 'slice')
+    ? new SliceProcessor(preparation, step)
+    : new BindingProcessor(preparation, step);
+  return transactions ? new TransactionalProcessor(processor, transactions, runtime) : processor;
+}
+
+/** Where nobody asked for it, it is not there. */
+function withIdempotency(
+  step: HandlerStep,
+  {
+    binding,
+    runtime,
+    transactions,
+  }: Pick<BindingProcessorOptions, 'binding' | 'runtime' | 'transactions'>,
+): HandlerStep {
+  const { store } = binding.idempotency;
+  if (store === 'none') return step;
+  const next = transactions ? new TransactionStep(step, transactions) : step;
+  return new IdempotencyInterceptor({ binding, store, runtime }, next);
 }
 
 function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): HandlerDefinition {
@@ -59,7 +89,7 @@ function withEnhancers(handler: HandlerDefinition, binding: ResolvedBinding): Ha
 class BindingProcessor implements RecordProcessor {
   constructor(
     private readonly preparation: Preparation,
-    private readonly resilience: ResilienceDecorator,
+    private readonly step: HandlerStep,
   ) {}
 
   process(delivery: Delivery): Outcome | Promise<Outcome> {
@@ -72,9 +102,7 @@ class BindingProcessor implements RecordProcessor {
   }
 
   #invoke(prepared: Prepared): Outcome | Promise<Outcome> {
-    return prepared.kind === 'ready'
-      ? this.resilience.invoke(prepared, this.preparation)
-      : prepared;
+    return prepared.kind === 'ready' ? this.step.invoke(prepared, this.preparation) : prepared;
   }
 
   async #invokeLater(prepared: Promise<Prepared>): Promise<Outcome> {

@@ -20,7 +20,8 @@ export async function validateAsClass(
     const found = Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
     throw payloadRefused(handler, [`expected an object, found ${found}`]);
   }
-  const instance = transformed(type, value, handler);
+  // What a typed format has made already stays what it is, a subclass included: no rule is applied twice.
+  const instance = value instanceof type ? value : transformed(type, value, handler);
   const issues = await validate(instance, OPTIONS);
   if (issues.length === 0) return instance;
   throw payloadRefused(

@@ -1,5 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { headerText } from './header-text.js';
+import { headerText } from '../model/header-text.js';
 
 /** Where the type of an event is told: a header, or a field of the value. */
 export type EventTypeSource = (record: BrokerRecord, value: unknown) => string | undefined;
@@ -7,12 +7,18 @@ export type EventTypeSource = (record: BrokerRecord, value: unknown) => string |
 const FIELD = '$.';
 
 export function eventTypeSource(typeFrom: string): EventTypeSource {
-  if (!typeFrom.startsWith(FIELD)) return ({ headers }) => headerText(headers, typeFrom);
-  const path = typeFrom.slice(FIELD.length).split('.');
-  return (_record, value) => {
-    const found = path.reduce(ownField, value);
+  const typeOf = valueSource(typeFrom);
+  return (record, value) => {
+    const found = typeOf(record, value);
     return typeof found === 'string' ? found : undefined;
   };
+}
+
+/** The text of a header, or whatever the field of the value holds. */
+export function valueSource(from: string): (record: BrokerRecord, value: unknown) => unknown {
+  if (!from.startsWith(FIELD)) return ({ headers }) => headerText(headers, from);
+  const path = from.slice(FIELD.length).split('.');
+  return (_record, value) => path.reduce(ownField, value);
 }
 
 function ownField(value: unknown, name: string): unknown {

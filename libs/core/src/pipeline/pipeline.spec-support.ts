@@ -1,5 +1,6 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedBinding, ResolvedRetry, ResolvedTier0 } from '../config/resolved-binding.js';
 import type { EventHandlerOptions } from '../discovery/handler-options.js';
 import { recordHandler, sliceHandler } from '../discovery/handler-functions.js';
@@ -35,8 +36,11 @@ export function bindingOf(properties: Partial<ResolvedBinding> = {}): ResolvedBi
     topic: 'orders.events',
     groupId: 'order-service',
     typeFrom: 'event-type',
+    schemaVersion: { from: 'schema-version', supported: [] },
     unknownType: 'skip',
     enhancers: 'local',
+    idempotency: EVENTBUS_DEFAULTS.binding.idempotency,
+    transactions: EVENTBUS_DEFAULTS.binding.transactions,
     maxPollIntervalMs: 600_000,
     expectedProcessingMs: 0,
     retry: retryOf({ maxAttempts: 1 }),
@@ -53,6 +57,8 @@ export function retryOf(
   return {
     mode: 'in-line',
     tiers: [],
+    onBudgetExceeded: 'DLT',
+    poisonAfter: 0,
     retryableExceptions: [],
     nonRetryableExceptions: [],
     skipToTierMapping: [],
@@ -143,10 +149,14 @@ export function now(outcome: Outcome | Promise<Outcome>): Outcome {
 }
 
 /** What a handler got. */
-export function receive(given: DeliveredRecord = {}, delivery: Delivery = deliveryOf(given)) {
+export function receive(
+  given: DeliveredRecord = {},
+  delivery: Delivery = deliveryOf(given),
+  tier = 0,
+) {
   const logger = recordingLogger();
   const received: { record?: EventRecord; context?: EventContext } = {};
   const keep = handler((record, context) => void Object.assign(received, { record, context }));
-  now(processorOf([keep], { logger }).process(delivery));
+  now(processorOf([keep], { logger, tier }).process(delivery));
   return { record: received.record!, context: received.context!, delivery, logger };
 }

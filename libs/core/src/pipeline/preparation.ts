@@ -2,24 +2,28 @@ import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
+import { EventBusException } from '../errors/event-bus-exception.js';
 import { DeserializationException, UnknownEventTypeException } from '../errors/handler-errors.js';
 import type { Delivery } from '../model/delivery.js';
+import type { Deserializer } from '../model/deserializer.js';
 import type { EventRecord } from '../model/event-record.js';
-import type { Outcome } from '../model/outcome.js';
-import type { Deserializer } from './deserializer.js';
+import type { FailedOutcome, Outcome } from '../model/outcome.js';
 import { eventTypeSource, type EventTypeSource } from './event-type-source.js';
+import { UnreadableValueError } from './formats/unreadable-value-error.js';
 import { HandlerTable } from './handler-table.js';
 import { validatePayload } from './payload-validation.js';
 import { isPromiseLike } from './promise-like.js';
 import { ReceivedContext, type ContextSource } from './received-context.js';
 import type { Receiver } from './received-headers.js';
 import { ReceivedRecord } from './received-record.js';
+import { schemaVersionCheck, type SchemaVersionCheck } from './schema-version.js';
 import { UnknownTypes, typeName } from './unknown-types.js';
 
 export interface PreparationOptions {
   readonly binding: ResolvedBinding;
   readonly handlers: readonly HandlerDefinition[];
   readonly deserializer: Deserializer;
+  readonly tier: number;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -44,18 +48,22 @@ export class Preparation implements ContextSource {
   readonly binding: ResolvedBinding;
   readonly logger: DriverLogger;
   readonly eventTypeOf: EventTypeSource;
+  readonly tier: number;
   readonly #table: HandlerTable;
   readonly #deserializer: Deserializer;
   readonly #receiver: Receiver;
+  readonly #checkVersion: SchemaVersionCheck | undefined;
   readonly #unknownTypes: UnknownTypes;
 
-  constructor({ binding, handlers, deserializer, runtime, logger }: PreparationOptions) {
+  constructor({ binding, handlers, deserializer, tier, runtime, logger }: PreparationOptions) {
     this.binding = binding;
+    this.tier = tier;
     this.logger = logger;
     this.eventTypeOf = eventTypeSource(binding.typeFrom);
     this.#table = new HandlerTable(handlers);
     this.#deserializer = deserializer;
     this.#receiver = { binding: binding.name, hostname: runtime.hostname() };
+    this.#checkVersion = schemaVersionCheck(binding);
     this.#unknownTypes = new UnknownTypes(binding.name, logger);
   }
 
@@ -67,18 +75,15 @@ export class Preparation implements ContextSource {
     const { record } = delivery;
     // A tombstone is a message of its own and no failure: nothing is decoded, nothing validated.
     if (record.value === null) return this.#dispatch(delivery, null, call);
-    const value = this.#decode(record, record.value);
+    let value: unknown;
+    try {
+      value = this.#deserializer.deserialize(record.value, record);
+    } catch (cause) {
+      return this.#notRead(record, record.value, cause);
+    }
     return isPromiseLike(value)
       ? this.#dispatchLater(delivery, value, call)
       : this.#dispatch(delivery, value, call);
-  }
-
-  #decode(record: BrokerRecord, bytes: Buffer): unknown {
-    try {
-      return this.#deserializer.deserialize(bytes, record);
-    } catch (cause) {
-      throw this.#undecodable(record, bytes, cause);
-    }
   }
 
   async #dispatchLater(
@@ -91,7 +96,7 @@ export class Preparation implements ContextSource {
     try {
       decoded = await value;
     } catch (cause) {
-      throw this.#undecodable(record, record.value!, cause);
+      return this.#notRead(record, record.value!, cause);
     }
     return this.#dispatch(delivery, decoded, call);
   }
@@ -102,6 +107,8 @@ export class Preparation implements ContextSource {
     if (!handler) return this.#unknownType(type);
     const record = new ReceivedRecord(delivery, this.#receiver, value);
     if (handler.filter && !passes(handler, handler.filter, record)) return filtered;
+    if (delivery.record.value !== null)
+      this.#checkVersion?.(delivery.record, value, handler.origin);
     const context = new ReceivedContext(this, delivery, value, call);
     if (handler.payload === undefined || delivery.record.value === null) {
       return { kind: 'ready', delivery, handler, record, context };
@@ -124,13 +131,17 @@ export class Preparation implements ContextSource {
     }
   }
 
-  #undecodable(
+  /** An error that says that trying again can help is the world's: the record waits, and nothing is held against it. */
+  #notRead(
     { topic, partition, offset }: BrokerRecord,
     bytes: Buffer,
     cause: unknown,
-  ): DeserializationException {
-    return new DeserializationException(
-      `The value of ${topic}-${partition}-${offset} (${bytes.length} bytes) is not the ${this.#deserializer.name} that binding '${this.binding.name}' expects. Look at what its producer writes, or give the binding another deserializer.`,
+  ): FailedOutcome {
+    if (cause instanceof EventBusException && cause.retriable)
+      return { kind: 'failed', error: cause, attempts: 0, ending: 'delivered-again' };
+    const why = cause instanceof UnreadableValueError ? `: ${cause.message}` : '';
+    throw new DeserializationException(
+      `The value of ${topic}-${partition}-${offset} (${bytes.length} bytes) is not the ${this.#deserializer.name} that binding '${this.binding.name}' expects${why}. Look at what its producer writes, or give the binding another deserializer.`,
       { cause },
     );
   }

@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { Delivery } from '../model/delivery.js';
 import type { EventHeaders } from '../model/event-record.js';
-import { headerText } from './header-text.js';
+import { headerText } from '../model/header-text.js';
 
 /** Who received the records of a binding. */
 export interface Receiver {

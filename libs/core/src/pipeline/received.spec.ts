@@ -1,6 +1,15 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { inspect } from 'node:util';
-import { deliveryOf, receive } from './pipeline.spec-support.js';
+import type { EventContext } from '../model/event-context.js';
+import type { Outcome } from '../model/outcome.js';
+import {
+  bindingOf,
+  deliveryOf,
+  handler,
+  processorOf,
+  receive,
+  recordingLogger,
+} from './pipeline.spec-support.js';
 
 const recordOf = (given?: Parameters<typeof receive>[0]) => receive(given).record;
 
@@ -80,15 +89,20 @@ describe('a context', () => {
   });
 
   it('names the record for ever: where it was first written, after any hop', () => {
-    expect(receive({ offset: 7 }).context.dedupKey).toBe('orders.events-1-7');
-    const hop = {
-      'x-eventbus-original-topic': 'origin',
+    const keyOf = (headers: Readonly<Record<string, string>>, tier: number): string =>
+      receive({}, deliveryOf({ offset: 7, headers }), tier).context.dedupKey;
+    const original = (topic: string, offset = '9007199254740993') => ({
+      'x-eventbus-original-topic': topic,
       'x-eventbus-original-partition': '3',
-      'x-eventbus-original-offset': '9007199254740993',
-    };
-    expect(receive({ offset: 7, headers: hop }).context.dedupKey).toBe('origin-3-9007199254740993');
-    const damaged = { ...hop, 'x-eventbus-original-offset': 'x' };
-    expect(receive({ offset: 7, headers: damaged }).context.dedupKey).toBe('orders.events-1-7');
+      'x-eventbus-original-offset': offset,
+    });
+    expect(keyOf({}, 0)).toBe('orders.events-1-7');
+    expect(keyOf(original('origin'), 1)).toBe('origin-3-9007199254740993');
+    expect(keyOf(original('origin', 'x'), 1)).toBe('orders.events-1-7');
+    // It was replayed.
+    expect(keyOf(original('orders.events'), 0)).toBe('orders.events-3-9007199254740993');
+    // Somebody made a new event of an old one, and copied its headers along.
+    expect(keyOf(original('origin'), 0)).toBe('orders.events-1-7');
   });
 
   it('has a copy of the bytes that nobody else writes into or reads from', () => {
@@ -141,4 +155,132 @@ describe('a context', () => {
     });
     expect(receive({}, { ...deliveryOf(), record }).record.value).toEqual({});
   });
+});
+
+describe('what a handler says of its record', () => {
+  const outcomeOf = async (
+    handle: (context: EventContext) => unknown,
+    ack: 'auto' | 'manual' = 'auto',
+  ): Promise<{ readonly outcome: Outcome; readonly warnings: readonly string[] }> => {
+    const logger = recordingLogger();
+    const binding = bindingOf({ ack });
+    const processor = processorOf([handler((_, context) => handle(context))], { binding, logger });
+    const outcome = await processor.process(deliveryOf());
+    return {
+      outcome,
+      get warnings() {
+        return logger.lines.map(({ message }) => message);
+      },
+    };
+  };
+  const fail = (): never => {
+    throw new RangeError('of jane');
+  };
+  const givenUp = {
+    kind: 'failed',
+    error: expect.objectContaining({
+      code: 'DEAD_LETTER_REQUESTED',
+      message: 'no such customer',
+    }) as unknown,
+    attempts: 1,
+    ending: 'given-up',
+  };
+
+  it.each<[string, 'auto' | 'manual', (context: EventContext) => unknown, unknown]>([
+    ['nothing', 'auto', () => undefined, { kind: 'succeeded' }],
+    ['nothing', 'manual', () => undefined, { kind: 'handed-back' }],
+    ['acknowledge()', 'auto', (context) => context.acknowledge(), { kind: 'succeeded' }],
+    ['acknowledge()', 'manual', (context) => context.acknowledge(), { kind: 'succeeded' }],
+    [
+      'acknowledge() later',
+      'manual',
+      async (context) => {
+        await Promise.resolve();
+        context.acknowledge();
+      },
+      { kind: 'succeeded' },
+    ],
+    ['deadLetter()', 'auto', (context) => context.deadLetter('no such customer'), givenUp],
+    ['deadLetter()', 'manual', (context) => context.deadLetter('no such customer'), givenUp],
+    [
+      'handBack()',
+      'manual',
+      (context) => context.handBack({ delayMs: 5 }),
+      { kind: 'handed-back', delayMs: 5 },
+    ],
+  ])('%s, with ack: %s', async (_word, ack, handle, expected) => {
+    expect(await outcomeOf(handle, ack)).toEqual({ outcome: expected, warnings: [] });
+  });
+
+  it.each<[string, (context: EventContext) => unknown, unknown]>([
+    [
+      'acknowledge()',
+      (context) => context.acknowledge(),
+      { kind: 'discarded', reason: 'acknowledged' },
+    ],
+    ['deadLetter()', (context) => context.deadLetter('no such customer'), givenUp],
+  ])(
+    '%s stands although the handler throws after it, and that is told',
+    async (word, say, then) => {
+      const expected = {
+        outcome: then,
+        warnings: [`The handler threw after ${word}, which decides about its record.`],
+      };
+      const atOnce = (context: EventContext): void => {
+        say(context);
+        fail();
+      };
+      const later = async (context: EventContext): Promise<void> => {
+        await Promise.resolve();
+        atOnce(context);
+      };
+      expect(await outcomeOf(atOnce)).toEqual(expected);
+      expect(await outcomeOf(later, 'manual')).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ['nothing', () => undefined],
+    ['handBack()', (context: EventContext) => context.handBack()],
+  ])('%s does not, and a failure is one with ack: manual as well', async (_word, say) => {
+    const { outcome } = await outcomeOf((context) => {
+      say(context);
+      fail();
+    }, 'manual');
+    expect(outcome).toMatchObject({ kind: 'failed', error: { message: 'of jane' } });
+  });
+
+  it('the last word counts', async () => {
+    const { outcome } = await outcomeOf((context) => {
+      context.deadLetter('no such customer');
+      context.handBack();
+      context.acknowledge();
+    });
+    expect(outcome).toEqual({ kind: 'succeeded' });
+  });
+
+  it('but nothing takes an acknowledgement back', async () => {
+    const { outcome, warnings } = await outcomeOf((context) => {
+      context.acknowledge();
+      context.deadLetter();
+    });
+    expect(outcome).toEqual({ kind: 'succeeded' });
+    expect(warnings).toEqual(['deadLetter() came after acknowledge(): the record counts as done.']);
+  });
+
+  it.each([false, true])(
+    'nothing counts that comes after its end (it threw: %s)',
+    async (throws) => {
+      let kept: EventContext | undefined;
+      const ended = await outcomeOf((context) => {
+        kept = context;
+        if (throws) fail();
+      });
+      kept?.acknowledge();
+      expect(ended.outcome.kind).toBe(throws ? 'failed' : 'succeeded');
+      expect(ended.warnings).toEqual([
+        'acknowledge() came after the handler had returned: it has no effect any more.',
+      ]);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { z } from 'zod';
+import { ConsumerResult } from '../model/consumer-result.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { Outcome } from '../model/outcome.js';
 import type { SliceHandler } from '../model/record-handler.js';
@@ -90,21 +91,95 @@ describe('where a handler of slices fails', () => {
     ['names a record that is not there', new BatchProcessingException(3, 'fourth')],
     ['names none', new BatchProcessingException(-1, 'none')],
     ['names a fraction', new BatchProcessingException(0.5, 'half')],
-  ])('and %s: nothing is taken as done', async (_what, error) => {
+  ])('and %s: nothing is taken as done, and nobody is to blame yet', async (_what, error) => {
     expect(await outcomesOf([batchHandler(() => Promise.reject(error))], three)).toEqual([
-      failedWith(error),
+      { kind: 'failed', error, ending: 'delivered-again', delayMs: 0 },
       handedBack,
       handedBack,
     ]);
   });
 
-  it('a record that it hands back ends the slice there', async () => {
+  it('and nobody knows where: the records come one by one, and only the bad one fails', async () => {
+    const handler = batchHandler((records) => {
+      calls.push(records.map(({ value }) => value));
+      if (records.some(({ value }) => value === 2)) throw new Error('boom');
+    });
+    const again = three.map((record, index) => ({ ...record, redeliveries: index === 0 ? 1 : 0 }));
+    expect((await outcomesOf([handler], again)).map(({ kind }) => kind)).toEqual([
+      'succeeded',
+      'failed',
+      'handed-back',
+    ]);
+    expect(calls).toEqual([[1], [2]]);
+  });
+
+  it('what it acknowledged or gave up is done with, wherever it stopped', async () => {
+    const stopping = (error: Error) =>
+      batchHandler((_records, contexts) => {
+        contexts[0]!.acknowledge();
+        contexts[2]!.acknowledge();
+        contexts[3]!.deadLetter();
+        throw error;
+      });
+    const four = [...three, { value: 4 }];
+    const kinds = async (error: Error) =>
+      (await outcomesOf([stopping(error)], four)).map((outcome) =>
+        outcome.kind === 'failed' ? outcome.ending : outcome.kind,
+      );
+    expect(await kinds(stopped)).toEqual(['succeeded', 'exhausted', 'discarded', 'given-up']);
+    // Nobody knows where: the first that is not done with is delivered again, alone.
+    const nowhere = await kinds(new Error('boom'));
+    expect(nowhere).toEqual(['discarded', 'delivered-again', 'discarded', 'given-up']);
+  });
+
+  it('a record that it hands back comes again; those that it handled besides are done', async () => {
     const handler = batchHandler((_records, contexts) => contexts[1]!.handBack({ delayMs: 50 }));
     expect(await outcomesOf([handler], three)).toEqual([
       succeeded,
       { kind: 'handed-back', delayMs: 50 },
+      succeeded,
+    ]);
+  });
+});
+
+describe('where a handler of slices answers with results', () => {
+  const { success, retryable, error } = ConsumerResult;
+  const answering = (answer: unknown) => outcomesOf([batchHandler(() => answer)], three);
+  const kinds = async (answer: unknown) => (await answering(answer)).map(({ kind }) => kind);
+
+  it('each record has its own', async () => {
+    const outcomes = await answering([undefined, retryable('no stock'), success()]);
+    expect(outcomes).toEqual([
+      succeeded,
+      failedWith(expect.objectContaining({ code: 'RETRYABLE_RESULT', message: 'no stock' })),
+      succeeded,
+    ]);
+  });
+
+  it('several may fail', async () => {
+    const answer = Promise.resolve([error('a'), success(), error('b')]);
+    expect(await kinds(answer)).toEqual(['failed', 'succeeded', 'failed']);
+  });
+
+  it('one result speaks for all: which record it was is to be found out', async () => {
+    expect(await kinds(success())).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect(await answering(retryable('down'))).toMatchObject([
+      { kind: 'failed', ending: 'delivered-again' },
+      handedBack,
       handedBack,
     ]);
+  });
+
+  it('too few or too many are a mistake, and nothing is taken as done', async () => {
+    expect(await answering([success()])).toMatchObject([
+      { kind: 'failed', error: { message: expect.stringContaining('1 results for 3 records') } },
+      handedBack,
+      handedBack,
+    ]);
+  });
+
+  it.each([[[1, 2, 3]], ['done'], [[]]])('%j means nothing', async (answer) => {
+    expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 });
 
@@ -183,7 +258,7 @@ describe('several handlers of slices', () => {
 describe('whatever a slice holds', () => {
   const kinds = fc.constantFrom('good', 'other', 'filtered', 'broken', 'unknown', 'failing');
 
-  it('the first record that is not done ends it, and none comes before its turn', async () => {
+  it('the first call with a record that is not done ends it, and none comes before its turn', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(kinds, { minLength: 1, maxLength: 12 }), async (slice) => {
         const seen: number[] = [];
@@ -204,9 +279,12 @@ describe('whatever a slice holds', () => {
           })),
         );
         const end = slice.findIndex((kind) => kind === 'broken' || kind === 'failing');
-        expect(outcomes.map(({ kind }) => kind)).toEqual(
-          slice.map((kind, index) => expectedKind(kind, index, end)),
-        );
+        for (const [index, kind] of slice.entries()) {
+          const expected = expectedKind(kind, index, end);
+          // Whether those that no handler sees are told behind the end makes no difference.
+          const allowed = expected === 'left' ? ['discarded', 'handed-back'] : [expected];
+          expect(allowed).toContain(outcomes[index]?.kind);
+        }
         const done = slice.flatMap((kind, index) =>
           ['good', 'other'].includes(kind) && (end === -1 || index < end) ? [index] : [],
         );
@@ -218,6 +296,7 @@ describe('whatever a slice holds', () => {
 
 function expectedKind(kind: string, index: number, end: number): string {
   if (end !== -1 && index === end) return 'failed';
-  if (end !== -1 && index > end) return 'handed-back';
-  return kind === 'filtered' || kind === 'unknown' ? 'discarded' : 'succeeded';
+  const isDone = kind === 'filtered' || kind === 'unknown';
+  if (end !== -1 && index > end) return isDone ? 'left' : 'handed-back';
+  return isDone ? 'discarded' : 'succeeded';
 }

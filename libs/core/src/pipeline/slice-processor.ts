@@ -1,8 +1,8 @@
 import type { Delivery } from '../model/delivery.js';
 import type { Outcome, RecordProcessor } from '../model/outcome.js';
+import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceRun } from './slice-run.js';
 import { failedWith } from './thrown-error.js';
 
@@ -10,7 +10,7 @@ import { failedWith } from './thrown-error.js';
 export class SliceProcessor implements RecordProcessor {
   constructor(
     private readonly preparation: Preparation,
-    private readonly resilience: ResilienceDecorator,
+    private readonly step: HandlerStep,
   ) {}
 
   /** A slice of one. */
@@ -25,7 +25,7 @@ export class SliceProcessor implements RecordProcessor {
   }
 
   #finish(prepared: readonly Prepared[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-    return new SliceRun(prepared, this.resilience).finish();
+    return new SliceRun(prepared, this.step).finish();
   }
 
   async #finishLater(

@@ -1,22 +1,25 @@
-import { handedBack, type Outcome } from '../model/outcome.js';
+import { handedBack, isFinal, type Outcome } from '../model/outcome.js';
 import { invokeBatch } from './batch-call.js';
+import type { HandlerStep } from './handler-step.js';
 import type { Prepared, ReadyRecord } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 
 /**
- * A slice on its way through its handlers. The first record that fails or is handed back ends it:
- * what comes after is handed back too, so that the order is kept.
+ * A slice on its way through its handlers. A call in which a record fails or is handed back is the
+ * last: what comes after is handed back too, so that the order is kept. A slice that begins with a
+ * record that has failed before goes one by one, so that nobody pays for another's fault.
  */
 export class SliceRun {
   readonly #prepared: readonly Prepared[];
   readonly #outcomes: Outcome[] = [];
+  readonly #goesOneByOne: boolean;
 
   constructor(
     prepared: readonly Prepared[],
-    private readonly resilience: ResilienceDecorator,
+    private readonly step: HandlerStep,
   ) {
     this.#prepared = prepared;
+    this.#goesOneByOne = prepared[0] !== undefined && hasFailedBefore(prepared[0]);
   }
 
   /** One outcome per record. A promise only where a handler gives one. */
@@ -31,7 +34,7 @@ export class SliceRun {
   }
 
   #invoke(ready: readonly ReadyRecord[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-    return ready.length === 0 ? [] : this.resilience.invokeSlice(ready, invokeBatch);
+    return ready.length === 0 ? [] : this.step.invokeSlice(ready, invokeBatch);
   }
 
   async #finishLater(
@@ -45,6 +48,7 @@ export class SliceRun {
   /** As far as one handler takes the records; those that are discarded do not part them. */
   #nextStretch(): readonly Prepared[] {
     const rest = this.#prepared.slice(this.#outcomes.length);
+    if (this.#goesOneByOne) return rest.slice(0, 1);
     const { handler } = rest.find(isReady) ?? {};
     const end = rest.findIndex((each) => !belongs(each, handler));
     return end === -1 ? rest : rest.slice(0, Math.max(end, 1));
@@ -52,11 +56,11 @@ export class SliceRun {
 
   #add(stretch: readonly Prepared[], outcomes: readonly Outcome[]): void {
     const ofReady = outcomes.values();
-    for (const each of stretch) {
-      const outcome = isReady(each) ? (ofReady.next().value ?? handedBack) : each;
-      this.#outcomes.push(outcome);
-      if (!letsPass(outcome)) return this.#handBackTheRest();
-    }
+    const added = stretch.map((each) =>
+      isReady(each) ? (ofReady.next().value ?? handedBack) : each,
+    );
+    this.#outcomes.push(...added);
+    if (!added.every(isFinal)) this.#handBackTheRest();
   }
 
   #handBackTheRest(): void {
@@ -69,10 +73,11 @@ function isReady(prepared: Prepared): prepared is ReadyRecord {
 }
 
 function belongs(prepared: Prepared, handler: ReadyRecord['handler'] | undefined): boolean {
-  return isReady(prepared) ? prepared.handler === handler : letsPass(prepared);
+  return isReady(prepared) ? prepared.handler === handler : isFinal(prepared);
 }
 
-/** Whether the next record may have its turn. */
-function letsPass(outcome: Outcome): boolean {
-  return outcome.kind === 'succeeded' || outcome.kind === 'discarded';
+function hasFailedBefore(prepared: Prepared): boolean {
+  if (!isReady(prepared)) return false;
+  const { redeliveries, failures = redeliveries } = prepared.delivery;
+  return failures > 0;
 }

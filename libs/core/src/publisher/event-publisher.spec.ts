@@ -2,7 +2,8 @@ import { memory } from '@nest-event-bus/broker/memory';
 import type { BrokerDriver, BrokerRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import { nameOf } from '../model/binding-ref.js';
-import { EventPublisher } from './event-publisher.js';
+import { jsonSerializer } from '../pipeline/formats/plain-formats.js';
+import { EventPublisher, type PublishTarget } from './event-publisher.js';
 
 describe('EventPublisher', () => {
   let driver: BrokerDriver;
@@ -13,12 +14,13 @@ describe('EventPublisher', () => {
   });
   afterEach(() => driver.close());
 
-  const publisher = (target: { topic?: string; typeFrom?: string } = {}): EventPublisher => {
+  const publisher = (target: Partial<PublishTarget> = {}): EventPublisher => {
     const producer = driver.producer({ deliveryTimeoutMs: 200 });
     return new EventPublisher((binding) => ({
       binding: nameOf(binding),
       topic: target.topic ?? 'orders.events',
       typeFrom: target.typeFrom ?? 'event-type',
+      serializer: target.serializer ?? jsonSerializer,
       producer,
     }));
   };
@@ -70,6 +72,84 @@ describe('EventPublisher', () => {
     const attempt = publisher().publish('orders', event);
     await expect(attempt).rejects.toThrow(message);
     await expect(attempt).rejects.toBeInstanceOf(EventPublishException);
+  });
+
+  describe('by the serializer of the binding', () => {
+    const headersOf = async () =>
+      (await written()).headers.map(({ key, value }) => [key, value?.toString()]);
+
+    it('adds its headers, of which the caller’s and the type win', async () => {
+      const serializer = {
+        name: 'mine',
+        serialize: () => ({ value: 'x', headers: { a: '1', b: '1', kind: '1' } }),
+      };
+      const options = { type: 'Placed', headers: { b: '2' } };
+      await publisher({ serializer, typeFrom: 'kind' }).publish('orders', {}, options);
+      expect(await headersOf()).toEqual([
+        ['a', '1'],
+        ['b', '2'],
+        ['kind', 'Placed'],
+      ]);
+    });
+
+    it('which may take its time', async () => {
+      const serializer = { name: 'mine', serialize: async () => ({ value: Buffer.from('later') }) };
+      await publisher({ serializer }).publish('orders', {});
+      expect((await written()).value?.toString()).toBe('later');
+    });
+
+    it.each([
+      ['throws', () => Promise.reject(new Error('too long')), 'too long'],
+      ['gives nothing', () => undefined, 'Cannot publish'],
+      ['gives a number', () => ({ value: 5 }), 'must give a Buffer or a string'],
+    ])('which %s: the error names the binding', async (_, serialize, message) => {
+      const serializer = { name: 'mine', serialize: serialize as never };
+      const attempt = publisher({ serializer }).publish('orders', {});
+      await expect(attempt).rejects.toThrow(message);
+      await expect(attempt).rejects.toThrow("Cannot publish to binding 'orders'");
+      await expect(attempt).rejects.toBeInstanceOf(EventPublishException);
+    });
+
+    it('keeps the order of events that are published one after the other', async () => {
+      const one = publisher();
+      await Promise.all([1, 2, 3].map((id) => one.publish('orders', id, { key: 'a' })));
+      const values: unknown[] = [];
+      for await (const { value } of driver.admin().readRange('orders.events', 0, 0, 3)) {
+        values.push(value?.toString());
+      }
+      expect(values).toEqual(['1', '2', '3']);
+    });
+  });
+
+  describe('because of another event', () => {
+    const trace = [
+      ['traceparent', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+      ['tracestate', 'shop=1'],
+      ['baggage', 'user=7'],
+    ] as const;
+    const raw = {
+      headers: [...trace, ['secret', 'x'] as const].map(([key, value]) => ({
+        key,
+        value: Buffer.from(value),
+      })),
+    };
+    const headers = { get: (name: string) => new Map<string, string>(trace).get(name) };
+    const traceOf = async () =>
+      (await written()).headers.map(({ key, value }) => [key, value?.toString()]);
+
+    it.each([
+      ['the context', { raw } as never],
+      ['the record, or the metadata,', { headers } as never],
+    ])('takes over the trace of %s of its cause, and no other header', async (_, cause) => {
+      await publisher().publish('orders', {}, { cause });
+      expect(await traceOf()).toEqual(trace);
+    });
+
+    it('unless the caller gives a trace of its own', async () => {
+      const options = { cause: { raw } as never, headers: { traceparent: 'mine' } };
+      await publisher().publish('orders', {}, options);
+      expect(await traceOf()).toEqual([...trace.slice(1), ['traceparent', 'mine']]);
+    });
   });
 
   it('says that the event was not written when its topic is missing', async () => {

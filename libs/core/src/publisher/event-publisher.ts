@@ -1,17 +1,17 @@
-import {
-  SendError,
-  type OutgoingHeader,
-  type ProducerSession,
-  type WrittenRecord,
-} from '@nest-event-bus/broker';
+import { SendError, type ProducerSession, type WrittenRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { BindingRef } from '../model/binding-ref.js';
+import type { Serializer } from '../model/serializer.js';
+import { headersOf } from './event-headers.js';
+import type { PublishCause } from './trace-headers.js';
+import { writtenForm } from './written-form.js';
 
 /** Where the events of a binding go, and how their type is told. */
 export interface PublishTarget {
   readonly binding: string;
   readonly topic: string;
   readonly typeFrom: string;
+  readonly serializer: Serializer;
   readonly producer: ProducerSession;
 }
 
@@ -23,6 +23,8 @@ export interface PublishOptions {
   readonly headers?: Readonly<
     Record<string, string | Buffer | null | readonly (string | Buffer)[]>
   >;
+  /** What is being handled: its trace goes on with this event. */
+  readonly cause?: PublishCause;
   /** Milliseconds since 1970; default: now. */
   readonly timestamp?: number;
   /** Gives up what has not left yet. */
@@ -40,18 +42,24 @@ export interface PublishedEvent {
 export class EventPublisher {
   constructor(private readonly targetOf: (binding: BindingRef) => PublishTarget) {}
 
-  /** Resolves once all in-sync replicas have the event. A Buffer goes out as it is, null as a tombstone, anything else as JSON. */
+  /**
+   * Resolves once all in-sync replicas have the event. A Buffer goes out as it is, null as a
+   * tombstone, anything else in the format of the binding.
+   */
   async publish(
     binding: BindingRef,
     event: unknown,
     options: PublishOptions = {},
   ): Promise<PublishedEvent> {
     const target = this.targetOf(binding);
+    const form = writtenForm(target, event);
+    // Where nothing has to be waited for, events keep the order in which they were published.
+    const { value, headers } = form instanceof Promise ? await form : form;
     const record = {
       topic: target.topic,
       key: options.key ?? null,
-      value: encode(target.binding, event),
-      headers: headersOf(target, options),
+      value,
+      headers: headersOf(target, options, headers),
       timestamp: options.timestamp,
     };
     try {
@@ -61,46 +69,6 @@ export class EventPublisher {
       throw publishFailure(target, error);
     }
   }
-}
-
-function encode(binding: string, event: unknown): Buffer | string | null {
-  if (event === null || Buffer.isBuffer(event)) return event;
-  const text = toJson(binding, event);
-  if (text === undefined) {
-    throw new EventPublishException(
-      `Cannot publish to binding '${binding}': ${typeof event} has no JSON form. Pass an object, a Buffer, or null for a tombstone.`,
-    );
-  }
-  return text;
-}
-
-function toJson(binding: string, event: unknown): string | undefined {
-  try {
-    return JSON.stringify(event);
-  } catch (cause) {
-    throw new EventPublishException(
-      `Cannot publish to binding '${binding}': the event cannot be written as JSON. Look for cycles and bigint values, or pass a Buffer.`,
-      { cause },
-    );
-  }
-}
-
-function headersOf(
-  { binding, typeFrom }: PublishTarget,
-  options: PublishOptions,
-): OutgoingHeader[] {
-  const given = Object.entries(options.headers ?? {}).flatMap(([key, value]) =>
-    Array.isArray(value)
-      ? value.map((each: string | Buffer) => ({ key, value: each }))
-      : [{ key, value: value as string | Buffer | null }],
-  );
-  if (options.type === undefined) return given;
-  if (typeFrom.startsWith('$.')) {
-    throw new EventPublishException(
-      `Cannot publish to binding '${binding}' with a type: its types are read from the field ${typeFrom} of the value. Put the type there and leave the option out.`,
-    );
-  }
-  return [...given.filter(({ key }) => key !== typeFrom), { key: typeFrom, value: options.type }];
 }
 
 function published({ binding }: PublishTarget, written: WrittenRecord | undefined): PublishedEvent {

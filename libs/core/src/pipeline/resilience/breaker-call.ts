@@ -37,7 +37,7 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
 }
 
 /**
- * A bad message says nothing about what its handler needs, nor does a record that was given back
+ * A bad message says nothing about what its handler needs, nor does one that was given up, given back
  * or whose guard said no: the circuit does not count them at all, neither for it nor against it.
  */
 export function resultOf(outcome: Outcome): CallResult {
@@ -45,13 +45,14 @@ export function resultOf(outcome: Outcome): CallResult {
     case 'succeeded':
       return 'succeeded';
     case 'discarded':
+    case 'retried':
+    case 'dead-lettered':
     case 'handed-back':
       return 'ignored';
     case 'failed': {
       const { ending, error } = outcome;
-      return ending === 'permanent' || error instanceof HandlerRefusedException
-        ? 'ignored'
-        : 'failed';
+      const isIgnored = ending === 'permanent' || ending === 'given-up';
+      return isIgnored || error instanceof HandlerRefusedException ? 'ignored' : 'failed';
     }
   }
 }

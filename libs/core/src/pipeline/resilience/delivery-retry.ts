@@ -1,5 +1,6 @@
 import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { IRetryContext } from 'cockatiel';
+import { read, textOf } from '../../faults/thrown.js';
 import type { Delivery } from '../../model/delivery.js';
 import { handedBack } from '../../model/outcome.js';
 import { thrownError } from '../thrown-error.js';
@@ -26,29 +27,47 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: (context: IRetryContext) => PromiseLike<T> | T,
     signal: AbortSignal = waitSignalOf(this.delivery),
   ): Promise<T> {
+    let firstWay: string | undefined;
+    let hasVaried = false;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
         if (thrown instanceof CallsEnded) throw thrown;
-        await this.#waitFor(attempt, thrownError(thrown), signal);
+        const error = thrownError(thrown);
+        firstWay ??= wayOf(error);
+        hasVaried ||= wayOf(error) !== firstWay;
+        await this.#waitFor(attempt, error, signal, hasVaried);
       }
     }
   }
 
-  async #waitFor(call: number, error: Error, signal: AbortSignal): Promise<void> {
+  async #waitFor(
+    call: number,
+    error: Error,
+    signal: AbortSignal,
+    hasVaried: boolean,
+  ): Promise<void> {
     const { config, delivery, runtime } = this;
     // What a handler throws because its work was called off is no failure.
     if (delivery.signal.aborted) throw new CallsEnded(handedBack);
     const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
     switch (decision.kind) {
       case 'end':
-        throw new CallsEnded(failureOf(error, call, decision));
+        throw new CallsEnded({
+          ...failureOf(error, call, decision),
+          ...(hasVaried && { hasVaried }),
+        });
       case 'call-again':
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
         if (signal.aborted) throw new CallsEnded(handedBack);
     }
   }
+}
+
+/** In which way a call failed. An error may be a proxy, or have getters that throw. */
+function wayOf(error: Error): string {
+  return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
 }
 
 export function failedCall({

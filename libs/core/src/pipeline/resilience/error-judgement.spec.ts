@@ -5,6 +5,7 @@ import {
   PayloadValidationException,
   UnknownEventTypeException,
 } from '../../errors/handler-errors.js';
+import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
 import type { ErrorMatcher } from '../../config/error-matcher.js';
 import { bindingOf, recordingLogger, retryOf } from '../pipeline.spec-support.js';
 import { errorJudge, type ErrorJudgement } from './error-judgement.js';
@@ -59,6 +60,45 @@ describe('what an error of a handler means', () => {
     expect(judge(new Timeout(), { retryable, nonRetryable })).toBe(judgement);
   });
 
+  const unique = Object.assign(new Error('duplicate'), { code: '23505' });
+  const unauthorised = Object.assign(new Error('expired'), { status: 401 });
+  const refused = Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
+  class Declined extends NonRetryableException {}
+  class Locked extends RetryableException {}
+
+  it.each<[string, Error, ErrorMatcher[], ErrorMatcher[], ErrorJudgement]>([
+    ['a bad message by the rules', unique, [], [], 'permanent'],
+    ['in the cause', new Error('failed', { cause: unique }), [], [], 'permanent'],
+    ['but retryable by the user’s word', unique, [{ code: '23505' }], [], 'retryable'],
+    [
+      'by a word about its cause',
+      new Error('x', { cause: unique }),
+      [{ code: '23505' }],
+      [],
+      'retryable',
+    ],
+    ['by a word about its status', unauthorised, [{ status: 401 }], [], 'retryable'],
+    ['and outside a whitelist', unique, [TypeError], [], 'permanent'],
+    ['a bad world', refused, [], [], 'retryable'],
+    ['outside a whitelist', refused, [TypeError], [], 'not-retried'],
+    ['not retryable by the user’s word', refused, [], [{ code: 'ECONNREFUSED' }], 'permanent'],
+    ['NonRetryableException', new Declined('no'), [], [], 'permanent'],
+    ['although all errors are retryable', new Declined('no'), [Error], [], 'permanent'],
+    ['but for the closer word', new Declined('no'), [Declined], [], 'retryable'],
+    ['RetryableException outside a whitelist', new Locked('later'), [TypeError], [], 'retryable'],
+    ['although all errors are not', new Locked('later'), [], [Error], 'retryable'],
+    ['around a bad message', new Locked('later', { cause: unique }), [], [], 'retryable'],
+    ['but for the closer word against it', new Locked('later'), [], [Locked], 'permanent'],
+  ])('by what is known of errors: %s', (_case, error, retryable, nonRetryable, judgement) => {
+    expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
+  });
+
+  it('is judged where the error does not want to be looked at', () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    expect(judge(proxy)).toBe('retryable');
+  });
+
   it('of a batch: what its place was wrapped around counts', () => {
     const wrapped = new BatchProcessingException(1, 'second', [], { cause: new Timeout() });
     expect(judge(wrapped, { nonRetryable: [Timeout] })).toBe('permanent');
@@ -74,5 +114,7 @@ describe('what an error of a handler means', () => {
     };
     expect(judge(new Timeout(), { nonRetryable: [broken], logger })).toBe('retryable');
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
+    // The others of its list still count.
+    expect(judge(new Timeout(), { nonRetryable: [broken, DatabaseError] })).toBe('permanent');
   });
 });

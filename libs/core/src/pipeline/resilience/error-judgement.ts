@@ -1,14 +1,11 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
-import { closestDistance } from '../../config/error-distance.js';
-import type { ErrorMatcher } from '../../config/error-matcher.js';
+import { guardedDistance } from '../../config/guarded-distance.js';
 import type { ResolvedBinding } from '../../config/resolved-binding.js';
-import {
-  BatchProcessingException,
-  DeserializationException,
-  HandlerRefusedException,
-  PayloadValidationException,
-  UnknownEventTypeException,
-} from '../../errors/handler-errors.js';
+import { HandlerRefusedException } from '../../errors/handler-errors.js';
+import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
+import { faultOf } from '../../faults/fault-of.js';
+import { isBadMessage, meantError } from '../../faults/meant-error.js';
+import { isOneOf } from '../../faults/thrown.js';
 
 /**
  * - `permanent`: the message is bad. One call, and the circuit does not hear of it.
@@ -20,48 +17,35 @@ export type ErrorJudgement = 'permanent' | 'refused' | 'not-retried' | 'retryabl
 
 export type ErrorJudge = (error: Error) => ErrorJudgement;
 
-const BAD_MESSAGE = [
-  DeserializationException,
-  PayloadValidationException,
-  UnknownEventTypeException,
-] as const;
-
 /**
  * Of the two lists the closer match decides: "retry nothing but timeouts" and "all but timeouts"
  * can both be said. Where both match equally the call is not repeated.
+ *
+ * Where neither list says anything, what is known of errors does: of a bad message, one call is
+ * enough. Such a call says nothing about what the handler needs, so the circuit does not count it.
+ * A token that has expired therefore opens no circuit, since an HTTP 401 is the message's fault by
+ * default: who wants that says `retryableExceptions: [{ status: 401 }]`.
+ *
+ * Where a record goes after its calls is said elsewhere: `exceptionRouting` and
+ * `skipToTierMapping` change nothing about how often its handler is called.
  */
 export function errorJudge(
   { name, retry }: Pick<ResolvedBinding, 'name' | 'retry'>,
   logger: DriverLogger,
 ): ErrorJudge {
-  const { retryableExceptions, nonRetryableExceptions } = retry;
-  const closest = (matchers: readonly ErrorMatcher[], error: Error): number | undefined => {
-    try {
-      return closestDistance(matchers, error);
-    } catch (failure) {
-      logger.error('A function of retryableExceptions or nonRetryableExceptions threw', {
-        binding: name,
-        error: String(failure),
-      });
-      return undefined;
-    }
-  };
+  const distance = guardedDistance(name, logger);
+  const refused = [...retry.nonRetryableExceptions, NonRetryableException];
+  const repeated = [...retry.retryableExceptions, RetryableException];
   return (thrown) => {
     const error = meantError(thrown);
-    if (BAD_MESSAGE.some((kind) => error instanceof kind)) return 'permanent';
-    if (error instanceof HandlerRefusedException) return 'refused';
-    const against = closest(nonRetryableExceptions, error);
-    const inFavour = closest(retryableExceptions, error);
+    if (isBadMessage(error)) return 'permanent';
+    if (isOneOf(error, [HandlerRefusedException])) return 'refused';
+    const against = distance(refused, error);
+    const inFavour = distance(repeated, error);
     if (against !== undefined && (inFavour === undefined || against <= inFavour))
       return 'permanent';
-    if (retryableExceptions.length === 0 || inFavour !== undefined) return 'retryable';
-    return 'not-retried';
+    if (inFavour !== undefined) return 'retryable';
+    if (faultOf(error) === 'message') return 'permanent';
+    return retry.retryableExceptions.length === 0 ? 'retryable' : 'not-retried';
   };
-}
-
-/** What a handler of batches wraps to say where it stopped is no error of its own. */
-function meantError(error: Error): Error {
-  return error instanceof BatchProcessingException && error.cause instanceof Error
-    ? error.cause
-    : error;
 }

@@ -6,6 +6,7 @@ import {
   HandlerRefusedException,
   PayloadValidationException,
 } from '../../errors/handler-errors.js';
+import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import type { Delivery } from '../../model/delivery.js';
 import type { EventContext } from '../../model/event-context.js';
 import type { EventRecord } from '../../model/event-record.js';
@@ -170,6 +171,32 @@ describe('a handler that fails is called again', () => {
     expect(errorOf(await process()).message).toBe('failure 3');
   });
 
+  it('and it is told when its calls did not all fail alike', async () => {
+    const failingWith = (...errors: readonly unknown[]) => {
+      const left = [...errors];
+      return worldOf(() => {
+        throw left.shift();
+      }).process();
+    };
+    const alike = await failingWith(new Error('a'), new Error('a'), new Error('a'));
+    expect(alike).not.toHaveProperty('hasVaried');
+    const ways = [
+      [new Error('a'), new Error('b'), new Error('a')],
+      [new Error('a'), new Error('a'), new TypeError('a')],
+      ['a', 'a', 'b'],
+    ];
+    for (const errors of ways)
+      expect(await failingWith(...errors)).toMatchObject({ attempts: 3, hasVaried: true });
+    const broken = (): Error =>
+      Object.defineProperty(new Error(), 'message', {
+        get: () => {
+          throw new Error('a broken getter');
+        },
+      });
+    const outcome = await failingWith(broken(), broken(), broken());
+    expect(outcome).toMatchObject({ attempts: 3, ending: 'exhausted' });
+  });
+
   it('with the value as it was sent, whatever the call before did to it', async () => {
     const seen: unknown[] = [];
     const { process } = worldOf((_context, { value }) => {
@@ -209,8 +236,31 @@ describe('a handler that fails is called again', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
+  it.each<[number, string, (context: EventContext) => void, object]>([
+    [1, 'acknowledged', (context) => context.acknowledge(), { kind: 'discarded' }],
+    [2, 'acknowledged', (context) => context.acknowledge(), { kind: 'discarded' }],
+    [1, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 1 }],
+    [2, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 2 }],
+  ])(
+    'but not once call %i has %s its record, and the circuit does not count that',
+    async (last, _word, say, expected) => {
+      let number = 0;
+      const { process, calls, breaker } = worldOf(
+        (context) => {
+          if (++number === last) say(context);
+          throw boom;
+        },
+        { circuit: {} },
+      );
+      expect(await process()).toMatchObject(expected);
+      expect(calls).toHaveLength(last);
+      expect(breaker.figures.calls).toBe(0);
+    },
+  );
+
   it.each<[string, Given, Error, string]>([
     ['the message is bad', {}, new PayloadValidationException('bad', []), 'permanent'],
+    ['the rules say so', {}, Object.assign(new Error(), { code: '23505' }), 'permanent'],
     ['it is named as not retryable', { nonRetryable: ['TypeError'] }, new TypeError(), 'permanent'],
     ['it is outside the whitelist', { retryable: [RangeError] }, new TypeError(), 'not-retried'],
     ['a guard refuses', {}, new HandlerRefusedException('no'), 'not-retried'],
@@ -343,6 +393,32 @@ describe('a wait between calls', () => {
     second.resolve(2);
     expect(await outcome).toEqual({ kind: 'handed-back' });
     expect(calls).toBe(1);
+  });
+
+  it('and the calls before it count although the record cannot be prepared for another', async () => {
+    const runtime = new Unlucky();
+    const logger = recordingLogger();
+    const binding = bindingOf({ retry: retryOf() });
+    const outage = new SchemaRegistryUnavailableException('down');
+    const values = [1, 2];
+    const deserialize = (): unknown => {
+      if (values.length === 0) throw outage;
+      return values.shift();
+    };
+    const processor = processorOf([handler(() => Promise.reject(boom))], {
+      binding,
+      runtime,
+      logger,
+      resilience: new ResilienceDecorator({ binding, runtime, logger }),
+      deserializer: { name: 'registered', deserialize },
+    });
+    const outcome = processor.process({
+      ...deliveryOf(),
+      receivedAt: runtime.now(),
+      signal: new AbortController().signal,
+    });
+    await runtime.advance(1_000);
+    expect(await outcome).toMatchObject({ error: outage, attempts: 2, ending: 'delivered-again' });
   });
 
   it('listens to the signal of the work where there is no other', async () => {
@@ -538,7 +614,9 @@ describe('a handler of slices', () => {
     const breaker = new SlidingCircuitBreaker(config, runtime, logger);
     const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
     const processor = processorOf([batchHandler(handle)], { binding, resilience, runtime, logger });
-    const three = [0, 1, 2].map((offset) => deliveryOf({ offset, redeliveries: 1 }));
+    const three = [0, 1, 2].map((offset) =>
+      deliveryOf({ offset, redeliveries: offset === 1 ? 1 : 0 }),
+    );
     const process = async (signal = new AbortController().signal) =>
       processor.processSlice!(three.map((delivery) => ({ ...delivery, signal })));
     return { breaker, process };

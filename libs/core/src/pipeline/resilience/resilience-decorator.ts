@@ -2,10 +2,13 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
+import { throwIfFailed } from '../../errors/result-errors.js';
 import type { Delivery } from '../../model/delivery.js';
-import { handedBack, succeeded, type Outcome } from '../../model/outcome.js';
-import type { Prepared, ReadyRecord } from '../preparation.js';
+import { handedBack, succeeded, type FailedOutcome, type Outcome } from '../../model/outcome.js';
+import type { HandlerStep, RecordSource, SliceCall } from '../handler-step.js';
+import type { ReadyRecord } from '../preparation.js';
 import { isPromiseLike } from '../promise-like.js';
+import { saidBeforeThrow } from '../said-before-throw.js';
 import { failedWith } from '../thrown-error.js';
 import { BreakerCall, resultOf } from './breaker-call.js';
 import { CallsEnded } from './calls-ended.js';
@@ -20,11 +23,6 @@ export interface ResilienceOptions {
   readonly breaker?: SlidingCircuitBreaker;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-}
-
-/** Prepares a record for another call of its handler. */
-export interface RecordSource {
-  prepare(delivery: Delivery, call: number): Prepared | Promise<Prepared>;
 }
 
 /** The call that the breaker, where there is one, has admitted. */
@@ -48,7 +46,7 @@ const refusedForNow: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500
  * closure, no policy. Only a call that failed pays for cockatiel. Without a breaker nothing of it
  * is there, not even the clock is read.
  */
-export class ResilienceDecorator {
+export class ResilienceDecorator implements HandlerStep {
   readonly #binding: string;
   readonly #breaker: SlidingCircuitBreaker | undefined;
   readonly #runtime: Runtime;
@@ -71,9 +69,10 @@ export class ResilienceDecorator {
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     try {
       const result = ready.handler.invoke([ready.record], [ready.context]);
-      return isPromiseLike(result)
-        ? this.#invokeLater(result, ready, source, { permit, startedAt })
-        : this.#done(ready.context.settle(), permit, startedAt);
+      if (isPromiseLike(result))
+        return this.#invokeLater(result, ready, source, { permit, startedAt });
+      throwIfFailed(result);
+      return this.#done(ready.context.settle(), permit, startedAt);
     } catch (error) {
       return this.#retryAfter(error, ready, source, { permit, startedAt });
     }
@@ -82,7 +81,7 @@ export class ResilienceDecorator {
   /** The handler takes all of these records in one call, which does not throw. For each delivery it gets one. */
   invokeSlice(
     slice: readonly ReadyRecord[],
-    call: (slice: readonly ReadyRecord[]) => readonly Outcome[] | Promise<readonly Outcome[]>,
+    call: SliceCall,
   ): readonly Outcome[] | Promise<readonly Outcome[]> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED)
@@ -101,7 +100,7 @@ export class ResilienceDecorator {
     pass: Pass,
   ): Promise<Outcome> {
     try {
-      await result;
+      throwIfFailed(await result);
     } catch (error) {
       return this.#retryAfter(error, ready, source, pass);
     }
@@ -117,16 +116,17 @@ export class ResilienceDecorator {
   /** The policies see the first call as one of theirs: it fails with what it failed with. */
   async #retryAfter(
     firstError: unknown,
-    { delivery }: ReadyRecord,
+    ready: ReadyRecord,
     source: RecordSource,
     { permit, startedAt }: Pass,
   ): Promise<Outcome> {
+    const { delivery } = ready;
     const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
     const policy = this.#breaker
       ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
       : wrap(retry);
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
-      if (attempt === 1) throw firstError;
+      if (attempt === 1) throw endedBy(firstError, ready);
       return callAgain(delivery, source, attempt, signal);
     };
     try {
@@ -143,17 +143,18 @@ export class ResilienceDecorator {
     startedAt: number,
   ): readonly Outcome[] {
     const judged = outcomes.map((outcome, index) =>
-      outcome.kind === 'failed'
-        ? this.#afterOneCall(slice[index]!.delivery, outcome.error)
-        : outcome,
+      outcome.kind === 'failed' ? this.#afterOneCall(slice[index]!.delivery, outcome) : outcome,
     );
     const telling = judged.find(({ kind }) => kind === 'failed') ?? judged.at(-1) ?? succeeded;
     this.#done(telling, permit, startedAt);
     return judged.map((outcome) => this.#pacedByCircuit(outcome));
   }
 
-  #afterOneCall(delivery: Delivery, error: Error): Outcome {
+  #afterOneCall(delivery: Delivery, failed: FailedOutcome): Outcome {
     if (delivery.signal.aborted) return handedBack;
+    const { error } = failed;
+    // Whoever gave it knows more than the error tells.
+    if (failed.ending !== undefined) return failed;
     const config = this.#sliceRetry;
     const decision = decideRetry(
       config,
@@ -191,9 +192,23 @@ async function callAgain(
   const prepared = await source.prepare(delivery, call);
   // Preparing may take its time, and a pause promises that nothing reaches a handler after it.
   if (signal.aborted) throw new CallsEnded(handedBack);
-  if (prepared.kind !== 'ready') throw new CallsEnded(prepared);
-  await prepared.handler.invoke([prepared.record], [prepared.context]);
+  if (prepared.kind !== 'ready') throw new CallsEnded(withCalls(prepared, call - 1));
+  try {
+    throwIfFailed(await prepared.handler.invoke([prepared.record], [prepared.context]));
+  } catch (error) {
+    throw endedBy(error, prepared);
+  }
   const outcome = prepared.context.settle();
   if (outcome.kind !== 'succeeded') throw new CallsEnded(outcome);
   return outcome;
+}
+
+/** Those that were made before it could not be prepared for another one count. */
+function withCalls(outcome: Outcome, calls: number): Outcome {
+  return outcome.kind === 'failed' ? { ...outcome, attempts: calls } : outcome;
+}
+
+function endedBy(thrown: unknown, ready: ReadyRecord): unknown {
+  const outcome = saidBeforeThrow(ready, thrown);
+  return outcome ? new CallsEnded(outcome) : thrown;
 }

@@ -1,0 +1,31 @@
+import type { ResolvedBinding } from '../config/resolved-binding.js';
+
+type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstanceId'>;
+
+/** As Kafka's own clients allow them. */
+const LONGEST = 249;
+
+/** The name of a session that outlives it; undefined for a member without one. Tiers are groups of their own, so one name does for all. */
+export function staticMemberId(
+  { name, staticMembership, groupInstanceId }: Member,
+  hostname: string,
+  index: number,
+): string | undefined {
+  if (!staticMembership) return undefined;
+  const parts: Readonly<Record<string, string>> = { binding: name, hostname, index: String(index) };
+  return groupInstanceId
+    .replaceAll(/\{(\w+)\}/g, (_, key: string) => parts[key] ?? '')
+    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    .slice(-LONGEST);
+}
+
+/** The random ends that Kubernetes gives the pods of a Deployment, and Docker its containers. */
+const PASSING_NAMES = [/-[a-z0-9]{6,10}-[a-z0-9]{5}$/, /^[0-9a-f]{12}$/] as const;
+
+/** What is no reason to stop: such a member is static in name only. */
+export function staticMemberWarning(member: Member, hostname: string): string | undefined {
+  const { name, staticMembership, groupInstanceId } = member;
+  if (!staticMembership || !groupInstanceId.includes('{hostname}')) return undefined;
+  if (!PASSING_NAMES.some((pattern) => pattern.test(hostname))) return undefined;
+  return `Binding '${name}' has static members that are named by the host '${hostname}', which looks as if it got another name at every rollout: the group would wait for members that never come back, each for its session time-out. Run it as a StatefulSet, or set groupInstanceId to something that stays.`;
+}

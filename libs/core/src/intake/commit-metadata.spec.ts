@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { decodeMetadata, type DoneBeyond, encodeMetadata } from './commit-metadata.js';
+import { MetadataBudget } from './metadata-budget.js';
+import type { Run } from './offset-tracker.js';
+
+const runs = fc
+  .array(
+    fc.record({
+      gap: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 2 ** 40 })),
+      length: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 2 ** 40 })),
+    }),
+    { minLength: 1, maxLength: 50 },
+  )
+  .map((parts) => (offset: number): readonly Run[] => {
+    let end = offset;
+    return parts.map(({ gap, length }) => {
+      const from = end + gap;
+      end = from + length;
+      return { from, to: end };
+    });
+  });
+
+const metadata = fc.record({
+  offset: fc.integer({ min: 0, max: 2 ** 44 }),
+  leaderEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
+  topicId: fc.option(fc.base64String({ minLength: 4, maxLength: 24 })),
+  runs,
+});
+
+describe('the metadata of a commit', () => {
+  it('says of every record beyond the offset whether it was done', () => {
+    fc.assert(
+      fc.property(metadata, ({ offset, runs: of, ...rest }) => {
+        const written: DoneBeyond = { ...rest, runs: of(offset) };
+        const encoded = encodeMetadata(offset, written, 100_000);
+        expect(encoded?.isComplete).toBe(true);
+        expect(decodeMetadata(offset, encoded?.text ?? null)).toEqual(written);
+      }),
+    );
+  });
+
+  it('is never longer than it may be, and then tells of the first runs only', () => {
+    fc.assert(
+      fc.property(metadata, fc.nat(400), ({ offset, runs: of, ...rest }, maxLength) => {
+        const written: DoneBeyond = { ...rest, runs: of(offset) };
+        const encoded = encodeMetadata(offset, written, maxLength);
+        if (!encoded) return;
+        expect(encoded.text.length).toBeLessThanOrEqual(maxLength);
+        const read = decodeMetadata(offset, encoded.text)?.runs ?? [];
+        expect(read.length > 0 && read.length <= written.runs.length).toBe(true);
+        expect(read).toEqual(written.runs.slice(0, read.length));
+        expect(encoded.isComplete).toBe(read.length === written.runs.length);
+      }),
+    );
+  });
+
+  it('takes about two characters for a run among records that are done in any order', () => {
+    const every = Array.from({ length: 1_000 }, (_, index) => ({
+      from: 2 * index + 1,
+      to: 2 * index + 2,
+    }));
+    const encoded = encodeMetadata(0, { leaderEpoch: 7, topicId: null, runs: every }, 4_096);
+    expect(encoded).toMatchObject({ isComplete: true });
+    expect(encoded?.text.length).toBeLessThan(2_020);
+  });
+
+  it('is nothing where nothing is done beyond the offset, or nothing has room', () => {
+    const empty = { leaderEpoch: 1, topicId: 'id', runs: [] };
+    expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
+    const one = { ...empty, runs: [{ from: 6, to: 7 }] };
+    expect(encodeMetadata(5, one, 9)).toBeUndefined();
+    expect(encodeMetadata(5, one, 0)).toBeUndefined();
+  });
+
+  it.each([
+    ['none', null],
+    ['an empty one', ''],
+    ["somebody else's", 'committed by my-tool'],
+    ['a newer version', 'eb2 3 id BB'],
+    ['an older version', 'eb0 3 id BB'],
+    ['one that was cut off in a number', 'eb1 3 id Bg'],
+    ['one that was cut off in a run', 'eb1 3 id BBB'],
+    ['a run of nothing', 'eb1 3 id BA'],
+    ['foreign digits', 'eb1 3 id B+'],
+    ['offsets beyond what is exact', `eb1 3 id B${'_'.repeat(12)}B`],
+  ])('of another writer is nothing: %s', (_, text) => {
+    expect(decodeMetadata(5, text)).toBeUndefined();
+  });
+
+  it('reads what it wrote when it was new', () => {
+    expect(decodeMetadata(5, 'eb1 3 bXktdG9waWM BBCgB')).toEqual({
+      leaderEpoch: 3,
+      topicId: 'bXktdG9waWM',
+      runs: [
+        { from: 6, to: 7 },
+        { from: 9, to: 41 },
+      ],
+    });
+  });
+});
+
+describe('the room for metadata', () => {
+  it('is halved by each refusal, down to none', () => {
+    const budget = new MetadataBudget();
+    expect(budget.units).toBe(4_096);
+    expect([budget.refused(1_000), budget.units]).toEqual([true, 500]);
+    for (let length = budget.units; length > 0; length = budget.units) budget.refused(length);
+    expect([budget.units, budget.refused(0)]).toEqual([0, false]);
+  });
+});

@@ -1,0 +1,92 @@
+import type { Run } from './offset-tracker.js';
+
+/**
+ * What a commit says of the records beyond its offset. It holds for one log only: that of this topic
+ * id, in which the record at the offset was written in this leader epoch.
+ */
+export interface DoneBeyond {
+  readonly leaderEpoch: number;
+  /** null where the broker has none. */
+  readonly topicId: string | null;
+  /** Ascending, apart, and all of them beyond the offset. */
+  readonly runs: readonly Run[];
+}
+
+export interface Encoded {
+  readonly text: string;
+  /** False where not all runs had a place. */
+  readonly isComplete: boolean;
+}
+
+/** `eb` and the version: who reads another one takes it for nobody's. */
+const SIGN = 'eb1';
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** A digit has six bits: five of the number, and whether more follow. */
+const BITS = 5;
+const MORE = 1 << BITS;
+
+/** As many runs as fit, from the first on; undefined where none does. */
+export function encodeMetadata(
+  offset: number,
+  { leaderEpoch, topicId, runs }: DoneBeyond,
+  maxLength: number,
+): Encoded | undefined {
+  let text = `${SIGN} ${leaderEpoch} ${topicId ?? ''} `;
+  let end = offset;
+  for (const { from, to } of runs) {
+    const run = numberText(from - end) + numberText(to - from);
+    if (text.length + run.length > maxLength)
+      return end === offset ? undefined : { text, isComplete: false };
+    text += run;
+    end = to;
+  }
+  return end === offset ? undefined : { text, isComplete: true };
+}
+
+/** undefined for whatever was not written by `encodeMetadata`. */
+export function decodeMetadata(offset: number, text: string | null): DoneBeyond | undefined {
+  const match = /^eb1 (-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
+  if (!match) return undefined;
+  const [, epoch = '', topicId = '', digits = ''] = match;
+  const runs = runsOf(offset, digits);
+  return runs && { leaderEpoch: Number(epoch), topicId: topicId === '' ? null : topicId, runs };
+}
+
+function runsOf(offset: number, digits: string): readonly Run[] | undefined {
+  const numbers = numbersOf(digits);
+  if (!numbers || numbers.length % 2 !== 0 || numbers.includes(0)) return undefined;
+  const runs: Run[] = [];
+  let end = offset;
+  for (let index = 0; index < numbers.length; index += 2) {
+    const from = end + (numbers[index] as number);
+    end = from + (numbers[index + 1] as number);
+    runs.push({ from, to: end });
+  }
+  return Number.isSafeInteger(end) ? runs : undefined;
+}
+
+function numberText(value: number): string {
+  let text = '';
+  let rest = value;
+  // Offsets have more than the 32 bits that shifting knows.
+  while (rest >= MORE) {
+    text += DIGITS[MORE + (rest % MORE)];
+    rest = Math.floor(rest / MORE);
+  }
+  return text + DIGITS[rest];
+}
+
+function numbersOf(digits: string): readonly number[] | undefined {
+  const numbers: number[] = [];
+  let value = 0;
+  let weight = 1;
+  for (const digit of digits) {
+    const bits = DIGITS.indexOf(digit);
+    value += (bits % MORE) * weight;
+    weight *= MORE;
+    if (bits >= MORE) continue;
+    numbers.push(value);
+    [value, weight] = [0, 1];
+  }
+  return weight === 1 ? numbers : undefined;
+}

@@ -1,0 +1,149 @@
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
+import { type Handle, IntakeWorld, reconciles, upTo } from './intake-world.spec-support.js';
+import type { IntakeSettings } from './intake.js';
+
+/** What reaches the handler, and what the broker stores of it, in the order in which it happens. */
+async function courseOf(
+  records: number,
+  settings: Partial<IntakeSettings>,
+  processor?: (say: (what: string) => void) => RecordProcessor,
+) {
+  const world = await IntakeWorld.of(1);
+  await world.write(records);
+  const course: string[] = [];
+  const say = (what: string): void => void course.push(what);
+  const handle: Handle = ({ record }) => {
+    say(`${record.offset}`);
+    return succeeded;
+  };
+  const underTest = world.intake(handle, {
+    settings,
+    processor: processor?.(say),
+    onCommit: (offset) => say(`stored ${offset}`),
+  });
+  await world.done(underTest.intake.start());
+  await world.untilCommitted(records);
+  await world.end();
+  return course;
+}
+
+const slices = (say: (what: string) => void): RecordProcessor => ({
+  process: () => succeeded,
+  processSlice: (slice) => {
+    say(slice.map(({ record }) => record.offset).join('-'));
+    return slice.map(() => succeeded);
+  },
+});
+
+describe('a record that is done', () => {
+  it('is committed while the next ones run, by MANUAL_IMMEDIATE', async () => {
+    const course = await courseOf(4, { ackMode: 'MANUAL_IMMEDIATE' });
+    expect(course.slice(0, 4)).toEqual(['0', '1', '2', '3']);
+    expect(course.at(-1)).toBe('stored 4');
+  });
+
+  it('is committed before the next one begins, where commits are strict', async () => {
+    expect(await courseOf(3, { ackMode: 'MANUAL_IMMEDIATE', strictCommits: true })).toEqual([
+      '0',
+      'stored 1',
+      '1',
+      'stored 2',
+      '2',
+      'stored 3',
+    ]);
+  });
+
+  it('is committed with its slice, and that before the next one begins, by strict MANUAL', async () => {
+    const settings = { ackMode: 'MANUAL', strictCommits: true, maxPollRecords: 2 } as const;
+    expect(await courseOf(4, settings)).toEqual(['0', '1', 'stored 2', '2', '3', 'stored 4']);
+  });
+
+  it('is committed before the next of its key begins, where commits are strict', async () => {
+    const processing = { by: 'key', maxConcurrency: 4 } as const;
+    const settings = { processing, strictCommits: true } as const;
+    expect(await courseOf(2, settings)).toEqual(['0', 'stored 1', '1', 'stored 2']);
+  });
+});
+
+describe('a slice of a BATCH listener', () => {
+  const batch = { listenerType: 'BATCH', maxPollRecords: 2 } as const;
+
+  it('is committed as a whole, before the next one begins, by MANUAL_IMMEDIATE', async () => {
+    const course = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
+    expect(await courseOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(course);
+  });
+
+  it('is so, too, where one call takes it', async () => {
+    const settings = { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: 2 } as const;
+    expect(await courseOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
+  });
+
+  it('is committed while the next one runs, by MANUAL', async () => {
+    const course = await courseOf(4, { ...batch, ackMode: 'MANUAL' });
+    expect(course.indexOf('stored 2')).toBeGreaterThan(course.indexOf('2'));
+    expect(course.at(-1)).toBe('stored 4');
+  });
+});
+
+describe('a wait for a commit', () => {
+  it('ends with the session, whatever the broker does', async () => {
+    const world = await IntakeWorld.of(1);
+    await world.write(3);
+    const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
+    world.broker.faults.refuse({ operation: 'commit' }, refusal, { times: Infinity });
+    const member = await world.started(undefined, { settings: { strictCommits: true } });
+    await world.until(() => member.handled.length === 1);
+    await world.runtime.advance(60_000);
+    expect(member.offsets()).toEqual([0]);
+    await world.end();
+    expect(world.runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('the safety valve of a BATCH listener', () => {
+  const batch = { listenerType: 'BATCH', maxPollIntervalMs: 10_000, maxPollRecords: 5 } as const;
+
+  /** Handlers of three seconds each. */
+  async function slow(settings: Partial<IntakeSettings>) {
+    const world = await IntakeWorld.of(1);
+    await world.write(7);
+    const received: number[] = [];
+    const start = world.runtime.now();
+    const committed: number[] = [];
+    const member = world.intake(
+      ({ receivedAt }) => {
+        received.push(receivedAt - start);
+        const ended = new Deferred<Outcome>();
+        world.runtime.setTimer(() => ended.resolve(succeeded), 3_000);
+        return ended.promise;
+      },
+      { settings: { ...batch, ...settings }, onCommit: (offset) => committed.push(offset) },
+    );
+    await world.done(member.intake.start());
+    await world.until(() => member.intake.counts.succeeded === 7);
+    await world.untilCommitted(7);
+    return { world, member, received, committed };
+  }
+
+  it('ends a slice at 70 % of maxPollIntervalMs: commits what is done, gives back the rest', async () => {
+    const { world, member, received, committed } = await slow({});
+    expect(member.offsets()).toEqual(upTo(7));
+    // Three records in nine seconds, then a slice with a clock of its own.
+    expect(new Set(received.map((time) => Math.round(time / 1_000)))).toEqual(new Set([0, 9, 18]));
+    expect(committed).toEqual([3, 6, 7]);
+    const { counts } = member.intake;
+    expect(counts.slicesCut).toBe(2);
+    expect(counts.handedBack).toBeGreaterThanOrEqual(2 + 2);
+    expect(reconciles(counts)).toBe(true);
+    await world.end();
+  });
+
+  it('leaves a slice alone that is within its time, and one of a SINGLE listener', async () => {
+    for (const settings of [{ maxPollIntervalMs: 60_000 }, { listenerType: 'SINGLE' } as const]) {
+      const { world, member } = await slow(settings);
+      expect(member.intake.counts).toMatchObject({ slicesCut: 0, handedBack: 0 });
+      await world.end();
+    }
+  });
+});

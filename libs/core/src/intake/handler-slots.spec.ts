@@ -1,0 +1,39 @@
+import { HandlerSlots, type SlotUser } from './handler-slots.js';
+
+/** One that hands out as many as it has, while there are slots. */
+class Lane implements SlotUser {
+  taken = 0;
+
+  constructor(
+    private readonly slots: HandlerSlots,
+    public left: number,
+  ) {}
+
+  run(): void {
+    while (this.left > 0) {
+      if (!this.slots.isFree) return this.slots.wait(this);
+      this.slots.take();
+      this.left--;
+      this.taken++;
+    }
+  }
+}
+
+describe('the slots of a session', () => {
+  it('are given in turn, so that no partition starves', () => {
+    const slots = new HandlerSlots(1);
+    const [one, two] = [new Lane(slots, 5), new Lane(slots, 5)];
+    for (const lane of [one, two]) lane.run();
+    for (let ends = 0; ends < 5; ends++) slots.release();
+    expect([one.taken, two.taken]).toEqual([4, 2]);
+  });
+
+  it('pass by whoever has nothing left to hand out', () => {
+    const slots = new HandlerSlots(1);
+    const [one, held, two] = [new Lane(slots, 1), new Lane(slots, 1), new Lane(slots, 1)];
+    for (const lane of [one, held, two]) lane.run();
+    held.left = 0;
+    slots.release();
+    expect([held.taken, two.taken, slots.isFree]).toEqual([0, 1, false]);
+  });
+});

@@ -1,0 +1,113 @@
+import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import type { LaneDelivery } from './lane-delivery.js';
+
+/** null is a key, too: records without one have no order among others, but among themselves. */
+export type Key = string | number | null;
+
+/** Records of one key, from the first that is at work or waits until there is none. */
+export interface KeyQueue {
+  readonly key: Key;
+  readonly waiting: LaneDelivery[];
+  /** A handler is at work, or the next one is not to begin yet. */
+  isBusy: boolean;
+  backoff?: Backoff;
+  timer?: Timer;
+}
+
+/** The records of a partition that wait for those of their own key, and the keys whose turn it is. */
+export class KeyQueues {
+  readonly #queues = new Map<Key, KeyQueue>();
+  /** Whose first record may begin. */
+  readonly #ready: KeyQueue[] = [];
+  #waiting = 0;
+
+  constructor(
+    private readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>,
+    private readonly onReady: () => void,
+  ) {}
+
+  /** Records that wait. */
+  get size(): number {
+    return this.#waiting;
+  }
+
+  get isReady(): boolean {
+    return this.#ready.length > 0;
+  }
+
+  /** Of keys that are ready, the one that waits longest. */
+  nextReady(): KeyQueue {
+    return this.#ready.shift() as KeyQueue;
+  }
+
+  /** Gives its queue where it is alone there. */
+  add(key: Key, delivery: LaneDelivery): KeyQueue | undefined {
+    this.#waiting++;
+    const taken = this.#queues.get(key);
+    if (!taken) return this.#open(key, [delivery]);
+    taken.waiting.push(delivery);
+    return undefined;
+  }
+
+  /** Nothing of this key begins until it is freed. */
+  block(key: Key): KeyQueue {
+    const queue = this.#open(key, []);
+    queue.isBusy = true;
+    return queue;
+  }
+
+  /** The first of a queue; undefined where it has to wait until its time. */
+  take(queue: KeyQueue): LaneDelivery | undefined {
+    const first = queue.waiting[0] as LaneDelivery;
+    const { notBefore } = first.past;
+    if (notBefore !== undefined && notBefore > this.runtime.monotonic()) {
+      this.#wait(queue, notBefore);
+      return undefined;
+    }
+    queue.waiting.shift();
+    queue.isBusy = true;
+    this.#waiting--;
+    return first;
+  }
+
+  /** In front of those of its key. */
+  putBack(queue: KeyQueue, delivery: LaneDelivery): void {
+    queue.waiting.unshift(delivery);
+    this.#waiting++;
+    this.free(queue);
+  }
+
+  /** The record that was at work is done, or elsewhere: the next one has its turn. */
+  free(queue: KeyQueue): void {
+    queue.isBusy = false;
+    if (queue.waiting.length > 0) this.#ready.push(queue);
+    else if (this.#queues.get(queue.key) === queue) this.#queues.delete(queue.key);
+  }
+
+  /** Forgets all that waits; gives the lowest of their offsets. */
+  drop(): number {
+    let lowest = Infinity;
+    for (const queue of this.#queues.values()) {
+      for (const { record } of queue.waiting) lowest = Math.min(lowest, record.offset);
+      queue.waiting.length = 0;
+      queue.timer?.cancel();
+      if (!queue.isBusy) this.#queues.delete(queue.key);
+    }
+    this.#ready.length = 0;
+    this.#waiting = 0;
+    return lowest;
+  }
+
+  #open(key: Key, waiting: LaneDelivery[]): KeyQueue {
+    const queue: KeyQueue = { key, waiting, isBusy: false };
+    this.#queues.set(key, queue);
+    return queue;
+  }
+
+  #wait(queue: KeyQueue, until: number): void {
+    queue.timer = this.runtime.setTimer(() => {
+      this.#ready.push(queue);
+      this.onReady();
+    }, until - this.runtime.monotonic());
+  }
+}

@@ -1,0 +1,206 @@
+import type { AssignedPartition } from '@nest-event-bus/broker';
+import type { Outcome } from '../model/outcome.js';
+import { asError, failedBy, isPending } from './answers.js';
+import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
+import { LaneDelivery } from './lane-delivery.js';
+import { delayOf, holdOf, type KeyedLaneParts, type Setback } from './lane-parts.js';
+import { PartitionLane } from './partition-lane.js';
+import { whenOutlived } from './predecessors.js';
+
+/** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
+const MOST_BEYOND_GAP = 100_000;
+
+/**
+ * Hands out records side by side, those of one key one after the other. One that is set back holds
+ * its key only: it stays in memory and comes again, while the watermark waits before it.
+ */
+export class KeyedLane extends PartitionLane {
+  readonly #queues: KeyQueues;
+  readonly #running = new Set<LaneDelivery>();
+  readonly #enough: number;
+  #isHandingOut = false;
+  #untold = 0;
+
+  constructor(
+    assigned: AssignedPartition,
+    protected override readonly parts: KeyedLaneParts,
+  ) {
+    super(assigned, parts);
+    this.#enough = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
+    this.#queues = new KeyQueues(parts.runtime, () => this.run());
+    this.#waitForPredecessors();
+  }
+
+  get running(): readonly LaneDelivery[] {
+    return [...this.#running];
+  }
+
+  get backlog(): number {
+    return this.pending.size + this.#queues.size;
+  }
+
+  get hasEnough(): boolean {
+    // Far apart, so that the fetching does not start and stop for each record.
+    if (this.backlog >= (this.isCrowded ? this.#enough : 2 * this.#enough)) return true;
+    return this.progress.isFull || this.tracker.reachBeyondGap >= MOST_BEYOND_GAP;
+  }
+
+  run(): void {
+    if (this.#isHandingOut) return;
+    this.#isHandingOut = true;
+    try {
+      this.#handOut();
+    } catch (error) {
+      this.#onBroken(error);
+    } finally {
+      this.#isHandingOut = false;
+    }
+    const isIdle = this.backlog === 0 && this.#running.size === 0;
+    if (isIdle && !this.hasEnded && this.commitPoint()) this.#tellDone();
+    this.tellRoom();
+  }
+
+  protected dropWaiting(): void {
+    const { backlog, pending } = this;
+    if (backlog === 0) return;
+    const first = pending.first?.record.offset ?? Infinity;
+    const lowest = Math.min(first, this.#queues.drop());
+    pending.clear();
+    this.parts.tally.dropped(backlog);
+    this.#rewindTo(lowest);
+  }
+
+  #handOut(): void {
+    const { slots } = this.parts;
+    while (this.isOpen) {
+      const { isReady } = this.#queues;
+      if (!isReady && (this.isWaiting || !this.mayTake())) return;
+      if (!slots.isFree) return slots.wait(this);
+      const queue = isReady ? this.#queues.nextReady() : this.#sort(this.pending.take());
+      const delivery = queue && this.#queues.take(queue);
+      if (delivery) this.#begin(queue, delivery);
+    }
+  }
+
+  #sort(delivery: LaneDelivery): KeyQueue | undefined {
+    return this.#queues.add(this.#keyOf(delivery), delivery);
+  }
+
+  /** A slot is free for it. */
+  #begin(queue: KeyQueue, delivery: LaneDelivery): void {
+    const { processor, runtime, slots, observer } = this.parts;
+    delivery.readyAt(runtime.now());
+    let answer: Outcome | PromiseLike<Outcome>;
+    try {
+      answer = processor.process(delivery);
+    } catch (error) {
+      answer = failedBy(error);
+    }
+    if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
+    slots.take();
+    this.#running.add(delivery);
+    delivery.begin(runtime.monotonic());
+    observer.onRunning(this);
+    answer
+      .then(
+        (outcome) => this.#end(queue, delivery, outcome),
+        (error: unknown) => this.#end(queue, delivery, failedBy(error)),
+      )
+      .then(undefined, (error: unknown) => this.#onBroken(error));
+  }
+
+  #end(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
+    this.#running.delete(delivery);
+    try {
+      this.#conclude(queue, delivery, outcome);
+      if (this.isAwaited && this.#running.size === 0) {
+        if (!this.hasEnded) this.#tellDone();
+        this.tellQuiet();
+      }
+    } finally {
+      this.parts.slots.release();
+    }
+    this.run();
+  }
+
+  #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
+    const setback = this.settle(delivery, outcome);
+    if (this.hasEnded) return;
+    if (setback) return this.#setBack(queue, delivery, setback);
+    queue.backoff = undefined;
+    const { commits, observer, settings } = this.parts;
+    this.#untold++;
+    const isSlice = this.#untold >= settings.maxPollRecords || this.backlog === 0;
+    if (commits.after === 'record' || isSlice) this.#tellDone();
+    if (commits.waits) void observer.whenStored(this).then(() => this.#goOn(queue));
+    else this.#queues.free(queue);
+  }
+
+  #setBack(queue: KeyQueue, { record }: LaneDelivery, setback: Setback): void {
+    const backoff = (queue.backoff ??= this.newBackoff());
+    if (setback.kind === 'undecided') {
+      this.#giveBack(queue, record.offset);
+      return this.stand(holdOf(setback, backoff));
+    }
+    // What nobody asked to wait for goes on with the partition.
+    if (!this.isOpen && setback.kind === 'handed-back' && !setback.delayMs)
+      return this.#giveBack(queue, record.offset);
+    const { runtime, tally, sessionIndex } = this.parts;
+    const notBefore = runtime.monotonic() + delayOf(setback, backoff);
+    const past = { ...this.pastOf(record.offset), notBefore };
+    this.remember(record.offset, past);
+    if (!this.isOpen) return this.#giveBack(queue, record.offset);
+    tally.received();
+    this.#queues.putBack(queue, new LaneDelivery(record, past, runtime.now(), sessionIndex, this));
+  }
+
+  /** It is to be read again, and so is what waits. */
+  #giveBack(queue: KeyQueue, offset: number): void {
+    this.dropWaiting();
+    this.#rewindTo(offset);
+    this.#queues.free(queue);
+  }
+
+  #goOn(queue: KeyQueue): void {
+    this.#queues.free(queue);
+    this.run();
+  }
+
+  /** Nothing overtakes a handler of an earlier assignment that has its key. */
+  #waitForPredecessors(): void {
+    const byKey = new Map<Key, LaneDelivery[]>();
+    for (const delivery of this.parts.predecessors) {
+      const key = this.#keyOf(delivery);
+      byKey.set(key, [...(byKey.get(key) ?? []), delivery]);
+    }
+    const { runtime, settings } = this.parts;
+    for (const [key, deliveries] of byKey) {
+      const queue = this.#queues.block(key);
+      const outlived = whenOutlived(runtime, deliveries, settings.maxPollIntervalMs);
+      void outlived.then(() => this.#goOn(queue));
+    }
+  }
+
+  #rewindTo(offset: number): void {
+    const atWork = new Set([...this.#running].map(({ record }) => record.offset));
+    this.tracker.rewindTo(offset, atWork);
+  }
+
+  #tellDone(): void {
+    this.#untold = 0;
+    this.parts.observer.onDone(this);
+  }
+
+  #keyOf({ record: { key, offset } }: LaneDelivery): Key {
+    if (this.parts.by === 'none') return offset;
+    return key === null ? null : key.toString('latin1');
+  }
+
+  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  #onBroken(error: unknown): void {
+    this.dropWaiting();
+    if (this.hasEnded) return;
+    this.#rewindTo(this.tracker.watermark);
+    this.stand(holdOf({ kind: 'failed', error: asError(error) }, this.newBackoff()));
+  }
+}

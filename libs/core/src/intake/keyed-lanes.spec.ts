@@ -1,0 +1,379 @@
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import type { Delivery } from '../model/delivery.js';
+import { handedBack, type Outcome, succeeded } from '../model/outcome.js';
+import {
+  type Handle,
+  type IntakeUnderTest,
+  IntakeWorld,
+  reconciles,
+  TOPIC,
+  upTo,
+} from './intake-world.spec-support.js';
+import type { IntakeSettings } from './intake.js';
+
+const failed = (rest: object = {}): Outcome => ({
+  kind: 'failed',
+  error: new Error('no'),
+  ...rest,
+});
+
+/** What the number of a running record has for its partition. */
+const PARTITION = 1_000;
+
+/** Records with these keys in one partition, and handlers that end when the test says so. */
+class Keys {
+  readonly begun: number[] = [];
+  readonly #running = new Map<number, Deferred<Outcome>>();
+  most = 0;
+
+  constructor(
+    readonly world: IntakeWorld,
+    /** For those that answer by themselves. */
+    readonly answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined,
+  ) {}
+
+  static async of(
+    keys: readonly (string | null)[],
+    answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined = () => undefined,
+  ): Promise<Keys> {
+    const world = await IntakeWorld.of(1);
+    await world.writeKeys(keys);
+    return new Keys(world, answer);
+  }
+
+  start(settings: Partial<IntakeSettings> = {}): Promise<IntakeUnderTest> {
+    const processing = { by: 'key', maxConcurrency: 8 } as const;
+    return this.world.started(this.handle, { settings: { processing, ...settings } });
+  }
+
+  get running(): readonly number[] {
+    return [...this.#running.keys()];
+  }
+
+  async end(offset: number, outcome: Outcome = succeeded): Promise<void> {
+    this.#running.get(offset)?.resolve(outcome);
+    this.#running.delete(offset);
+    await this.world.runtime.settle();
+  }
+
+  async endAll(): Promise<void> {
+    while (this.#running.size > 0) for (const offset of this.running) await this.end(offset);
+  }
+
+  readonly handle: Handle = (delivery) => {
+    const { partition, offset } = delivery.record;
+    this.begun.push(offset);
+    const answer = this.answer(delivery);
+    if (answer) return answer;
+    const ended = new Deferred<Outcome>();
+    this.#running.set(partition * PARTITION + offset, ended);
+    this.most = Math.max(this.most, this.#running.size);
+    return ended.promise;
+  };
+}
+
+describe('records by key', () => {
+  it('run side by side, those of one key one after the other; those without share a lane', async () => {
+    const keys = await Keys.of(['a', 'b', 'a', null, null, 'c', '']);
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.running.length === 5);
+    expect(keys.begun).toEqual([0, 1, 3, 5, 6]);
+    expect(intake.status.runningHandlers).toBe(5);
+    await keys.end(0);
+    expect(keys.begun).toEqual([0, 1, 3, 5, 6, 2]);
+    await keys.end(3);
+    expect(keys.begun.at(-1)).toBe(4);
+    await keys.endAll();
+    await keys.world.untilCommitted(7);
+    expect(reconciles(intake.counts)).toBe(true);
+    await keys.world.end();
+  });
+
+  it('are as many at work as maxConcurrency says, over all partitions of the session', async () => {
+    const world = await IntakeWorld.of(3);
+    for (const partition of upTo(3)) await world.writeKeys(upTo(20).map(String), partition);
+    const keys = new Keys(world, () => undefined);
+    await keys.start({ processing: { by: 'key', maxConcurrency: 4 } });
+    await world.until(() => keys.running.length === 4);
+    for (let turns = 0; turns < 60; turns++) {
+      await world.until(() => keys.running.length > 0);
+      await keys.end(keys.running[0] as number);
+    }
+    expect([keys.begun.length, keys.most]).toEqual([60, 4]);
+    for (const partition of upTo(3)) await world.untilCommitted(20, partition);
+    await world.end();
+  });
+
+  it('keep no order at all by none, and never run twice at once', async () => {
+    const keys = await Keys.of(['a', 'a', 'a']);
+    await keys.start({ processing: { by: 'none', maxConcurrency: 8 } });
+    await keys.world.until(() => keys.running.length === 3);
+    await keys.endAll();
+    await keys.world.untilCommitted(3);
+    await keys.world.end();
+  });
+
+  it('commit the contiguous watermark, with what is done beyond it as metadata', async () => {
+    const keys = await Keys.of(['a', 'b', 'c', 'd']);
+    await keys.start();
+    await keys.world.until(() => keys.running.length === 4);
+    await keys.end(1);
+    await keys.end(3);
+    await keys.world.runtime.advance(100);
+    expect(await keys.world.commitOf()).toMatchObject({
+      offset: 0,
+      metadata: expect.stringMatching(/^eb1 /),
+    });
+    await keys.end(0);
+    await keys.world.untilCommitted(2);
+    await keys.end(2);
+    await keys.world.untilCommitted(4);
+    expect((await keys.world.commitOf())?.metadata ?? '').toBe('');
+    await keys.world.end();
+  });
+
+  it('that answer at once need no promise, and keep their order', async () => {
+    const keys = await Keys.of(
+      upTo(200).map((index) => String(index % 7)),
+      () => succeeded,
+    );
+    const { intake } = await keys.start();
+    await keys.world.untilCommitted(200);
+    expect(keys.begun).toEqual(upTo(200));
+    expect(intake.counts).toMatchObject({ succeeded: 200, inFlight: 0 });
+    await keys.world.end();
+  });
+
+  it('commit by MANUAL with as many as a slice has, and what is left when it is done', async () => {
+    const keys = await Keys.of(upTo(20).map(String));
+    const processing = { by: 'key', maxConcurrency: 7 } as const;
+    await keys.start({ ackMode: 'MANUAL', maxPollRecords: 5, processing });
+    await keys.world.until(() => keys.running.length === 7);
+    for (const offset of upTo(4)) await keys.end(offset);
+    await keys.world.runtime.advance(1_000);
+    expect(await keys.world.committed()).toBeUndefined();
+    await keys.end(4);
+    await keys.world.untilCommitted(5);
+    // With nothing more to begin, nothing waits for company.
+    for (const offset of upTo(11)) await keys.end(5 + offset);
+    await keys.end(17);
+    await keys.end(16);
+    await keys.world.untilCommitted(18);
+    await keys.endAll();
+    await keys.world.untilCommitted(20);
+    await keys.world.end();
+  });
+});
+
+describe('a record by key that fails', () => {
+  it('holds its key, for its backoff; the others go on', async () => {
+    let failures = 2;
+    const at: number[] = [];
+    const keys = await Keys.of(['bad', 'a', 'bad', 'b', 'a'], ({ record }) => {
+      if (record.offset !== 0) return succeeded;
+      at.push(keys.world.runtime.monotonic());
+      return failures-- > 0 ? failed({ delayMs: 5_000 }) : succeeded;
+    });
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.begun.length === 4);
+    expect(keys.begun).toEqual([0, 1, 3, 4]);
+    expect(intake.status.partitionPauses).toEqual([]);
+    await keys.world.until(() => keys.begun.length === 7);
+    await keys.world.untilCommitted(5);
+    expect(keys.begun).toEqual([0, 1, 3, 4, 0, 0, 2]);
+    expect(at.slice(1).map((time, index) => time - at[index]!)).toEqual([5_000, 5_000]);
+    expect(intake.counts).toMatchObject({ received: 7, failed: 2, succeeded: 5, inFlight: 0 });
+    await keys.world.end();
+  });
+
+  it('is delivered with its past, and backed off longer each time', async () => {
+    const seen: object[] = [];
+    const at: number[] = [];
+    const keys = await Keys.of(['a'], ({ redeliveries, failures, calls }) => {
+      seen.push({ redeliveries, failures, calls });
+      at.push(keys.world.runtime.monotonic());
+      return seen.length < 3 ? failed({ attempts: 2 }) : seen.length < 4 ? handedBack : succeeded;
+    });
+    await keys.start();
+    await keys.world.untilCommitted(1);
+    expect(seen).toEqual([
+      { redeliveries: 0, failures: 0, calls: 0 },
+      { redeliveries: 1, failures: 1, calls: 2 },
+      { redeliveries: 2, failures: 2, calls: 4 },
+      { redeliveries: 3, failures: 2, calls: 4 },
+    ]);
+    expect(at[3]! - at[2]!).toBeGreaterThan(at[1]! - at[0]!);
+    await keys.world.end();
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('escaped');
+      },
+    ],
+    ['gives nothing', () => 'nothing' as unknown as Outcome],
+    ['rejects', () => Promise.reject(new Error('later'))],
+  ])('is one that %s', async (_, answer) => {
+    let calls = 0;
+    const keys = await Keys.of(['a', 'b'], ({ record }) => {
+      if (record.offset === 0 && calls++ === 0) return answer();
+      return succeeded;
+    });
+    const { intake } = await keys.start();
+    await keys.world.untilCommitted(2);
+    expect(intake.counts).toMatchObject({ failed: 1, succeeded: 2, inFlight: 0 });
+    await keys.world.end();
+  });
+
+  it('keeps its wait over a pause and a resume, and what was done beyond it is not done again', async () => {
+    const at: number[] = [];
+    const keys = await Keys.of(['bad', 'a', 'b'], ({ record }) => {
+      if (record.offset !== 0) return succeeded;
+      at.push(keys.world.runtime.monotonic());
+      return at.length === 1 ? failed({ delayMs: 20_000 }) : succeeded;
+    });
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.begun.length === 3);
+    await keys.world.done(intake.pause('operator'));
+    expect(intake.counts).toMatchObject({ inFlight: 0, handedBack: 1 });
+    await keys.world.runtime.advance(1_000);
+    intake.resume('operator');
+    await keys.world.until(() => keys.begun.length === 4);
+    await keys.world.untilCommitted(3);
+    expect(keys.begun).toEqual([0, 1, 2, 0]);
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(20_000);
+    await keys.world.end();
+  });
+
+  it('waits no longer than the pause where nobody asked it to', async () => {
+    const gate = new Deferred<Outcome>();
+    let calls = 0;
+    const keys = await Keys.of(['a'], () => (calls++ === 0 ? gate.promise : succeeded));
+    const { intake } = await keys.start();
+    await keys.world.until(() => calls === 1);
+    await keys.world.done(intake.pause('circuit'));
+    gate.resolve(handedBack);
+    await keys.world.runtime.settle();
+    intake.resume('circuit');
+    await keys.world.runtime.advance(100);
+    expect(calls).toBe(2);
+    await keys.world.untilCommitted(1);
+    await keys.world.end();
+  });
+
+  it('that waits for a decision holds its partition, the lowest first', async () => {
+    const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, decision }) => {
+      if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
+      return undefined;
+    });
+    const { intake } = await keys.start();
+    await keys.world.until(() => intake.status.partitionPauses.length > 0);
+    const partition = { topic: TOPIC, partition: 0 };
+    for (const offset of [0, 1]) {
+      await keys.world.until(() => intake.status.partitionPauses.length > 0);
+      expect(intake.status.partitionPauses).toMatchObject([
+        { reasons: ['strict'], undecidedOffset: offset },
+      ]);
+      intake.decide(partition, 'skip');
+    }
+    await keys.world.until(() => keys.running.length > 0);
+    while ((await keys.world.committed()) !== 4) {
+      await keys.endAll();
+      await keys.world.runtime.advance(100);
+    }
+    expect(reconciles(intake.counts)).toBe(true);
+    await keys.world.end();
+  });
+});
+
+describe('a partition by key', () => {
+  it('is not fetched any further than is good while one key holds up the rest of it', async () => {
+    const keys = await Keys.of(upTo(300).map(() => 'one'));
+    const { intake } = await keys.start({ maxPollRecords: 5 });
+    await keys.world.until(() => keys.running.length === 1);
+    await keys.world.runtime.advance(1_000);
+    expect(intake.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
+    expect(intake.counts.inFlight).toBeLessThanOrEqual(1 + 2 * 8 + 5);
+    while ((await keys.world.committed()) !== 300) {
+      await keys.endAll();
+      await keys.world.runtime.advance(20);
+    }
+    expect(keys.begun).toEqual(upTo(300));
+    await keys.world.end();
+  });
+
+  it('lets running handlers finish in a pause, gives back the rest, and skips none', async () => {
+    const keys = await Keys.of(['a', 'b', 'a', 'c', 'b', 'd']);
+    const { intake } = await keys.start({ processing: { by: 'key', maxConcurrency: 2 } });
+    await keys.world.until(() => keys.running.length === 2);
+    await keys.world.done(intake.pause('operator'));
+    expect(keys.running).toEqual([0, 1]);
+    await keys.end(1);
+    intake.resume('operator');
+    await keys.world.runtime.advance(500);
+    // The key of the one that still runs waits for it, whatever came between.
+    expect(new Set(keys.running)).toEqual(new Set([0, 3]));
+    while ((await keys.world.committed()) !== 6) {
+      await keys.endAll();
+      await keys.world.runtime.advance(50);
+    }
+    expect(keys.begun.toSorted((one, other) => one - other)).toEqual(upTo(6));
+    await keys.world.end();
+  });
+
+  it('drains all that runs, and commits it', async () => {
+    const keys = await Keys.of(['a', 'b', 'c']);
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.running.length === 3);
+    const draining = intake.drain(10_000);
+    await keys.end(2);
+    await keys.end(0);
+    await keys.world.runtime.advance(1_000);
+    await keys.end(1);
+    expect(await keys.world.done(draining)).toEqual({ complete: true, abandoned: [] });
+    expect(await keys.world.committed()).toBe(3);
+    await keys.world.end();
+  });
+
+  it('that is gone when its handlers end commits nothing of them', async () => {
+    const keys = await Keys.of(['a', 'b']);
+    const { intake } = await keys.start({ rebalanceDrainTimeoutMs: 0 });
+    await keys.world.until(() => keys.running.length === 2);
+    await keys.end(1);
+    await keys.world.done(intake.close());
+    await keys.end(0);
+    expect(await keys.world.committed()).toBe(0);
+    expect(intake.counts).toMatchObject({ succeeded: 2, inFlight: 0 });
+    const next = new Keys(keys.world, () => succeeded);
+    await next.start();
+    await keys.world.untilCommitted(2);
+    // The one that was done beyond the gap is not done again.
+    expect(next.begun).toEqual([0]);
+    await keys.world.end();
+  });
+});
+
+describe('handlers that outlive their assignment', () => {
+  it('hold their key for the next one, and only theirs', async () => {
+    const world = await IntakeWorld.of(1);
+    await world.writeKeys(['a', 'b', 'a', 'c']);
+    const old = new Keys(world, ({ record }) => (record.offset === 0 ? undefined : succeeded));
+    const first = await old.start();
+    await world.until(() => old.begun.length >= 3);
+    const gone = world.broker.faults.dropHeartbeats({ groupId: 'g' });
+    const isLost = (): boolean =>
+      first.log.some(({ message }) => message.startsWith('Partitions lost'));
+    await world.until(isLost);
+    gone.lift();
+    await world.until(() => first.intake.status.assignment.length === 1);
+    await world.runtime.advance(1_000);
+    expect(old.begun.filter((offset) => offset === 0)).toEqual([0]);
+    await old.end(0);
+    await world.until(() => old.begun.filter((offset) => offset === 0).length === 2);
+    await old.endAll();
+    await world.untilCommitted(4);
+    await world.end();
+  });
+});

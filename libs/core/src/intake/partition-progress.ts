@@ -1,0 +1,95 @@
+import type { AssignedPartition, BrokerRecord, OffsetCommit } from '@nest-event-bus/broker';
+import { decodeMetadata, type DoneBeyond, encodeMetadata } from './commit-metadata.js';
+import { LeaderEpochs } from './leader-epochs.js';
+import type { MetadataBudget } from './metadata-budget.js';
+import { OffsetTracker } from './offset-tracker.js';
+
+export interface ProgressParts {
+  /** null where the broker has none. */
+  readonly topicId: string | null;
+  readonly budget: MetadataBudget;
+}
+
+/** How far a partition is in one assignment, and what the group knows of it. */
+export class PartitionProgress {
+  readonly tracker: OffsetTracker;
+  readonly #epochs: LeaderEpochs;
+  #committed: number;
+  #metadata: string | null;
+  /** What an earlier owner says is done, until the first record shows whether it speaks of this log. */
+  #heard: DoneBeyond | undefined;
+  #isDisowned = false;
+  #isFull = false;
+
+  constructor(
+    private readonly assigned: AssignedPartition,
+    private readonly parts: ProgressParts,
+  ) {
+    const { position, committed } = assigned;
+    this.tracker = new OffsetTracker(position);
+    this.#epochs = new LeaderEpochs(committed?.leaderEpoch ?? -1);
+    this.#committed = position;
+    const heard =
+      committed?.offset === position ? decodeMetadata(position, committed.metadata) : undefined;
+    this.#heard = heard?.topicId === parts.topicId ? heard : undefined;
+    this.#metadata = heard ? (committed?.metadata ?? null) : null;
+  }
+
+  /** What was last known to be committed, or where it started. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  /** More is done beyond the gap than a commit can say: nothing new is to begin until that is less. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** False for a record that must not be handed out. */
+  receive(record: BrokerRecord): boolean {
+    if (this.#heard) this.#verify(this.#heard, record);
+    this.#epochs.note(record.offset, record.leaderEpoch);
+    return this.tracker.receive(record.offset);
+  }
+
+  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
+  disown(): void {
+    this.#isDisowned = true;
+  }
+
+  /** What is to be committed; undefined when nothing is new. */
+  commitPoint(): OffsetCommit | undefined {
+    if (this.#isDisowned) return undefined;
+    const { watermark } = this.tracker;
+    const metadata = this.#metadataAt(watermark);
+    if (watermark <= this.#committed && metadata === this.#metadata) return undefined;
+    const { topic, partition } = this.assigned;
+    const leaderEpoch = this.#epochs.before(watermark);
+    return { topic, partition, offset: watermark, leaderEpoch, ...(metadata && { metadata }) };
+  }
+
+  confirm({ offset, metadata = null }: OffsetCommit): void {
+    if (offset < this.#committed) return;
+    this.#committed = offset;
+    this.#metadata = metadata;
+  }
+
+  #metadataAt(watermark: number): string | null {
+    // As true as it was, while nothing has come; without a record there, it never will be.
+    if (this.#heard && watermark === this.#committed) return this.#metadata;
+    this.#heard = undefined;
+    const { topicId, budget } = this.parts;
+    const runs = this.tracker.doneBeyondGap();
+    const leaderEpoch = this.#epochs.at(watermark);
+    const encoded = encodeMetadata(watermark, { leaderEpoch, topicId, runs }, budget.units);
+    this.#isFull = budget.units > 0 && runs.length > 0 && !encoded?.isComplete;
+    return encoded?.text ?? null;
+  }
+
+  /** A log that was cut and written anew has another epoch there; one that was compacted has no record there. */
+  #verify({ leaderEpoch, runs }: DoneBeyond, record: BrokerRecord): void {
+    this.#heard = undefined;
+    const { next } = this.tracker;
+    if (record.offset === next && record.leaderEpoch === leaderEpoch) this.tracker.know(runs);
+  }
+}

@@ -1,0 +1,40 @@
+import type { LaneDelivery } from './lane-delivery.js';
+
+/** What waits for its turn, in the order of the log. To take the first costs no copying. */
+export class PendingQueue {
+  readonly #deliveries: LaneDelivery[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#deliveries.length - this.#head;
+  }
+
+  get first(): LaneDelivery | undefined {
+    return this.#deliveries[this.#head];
+  }
+
+  add(delivery: LaneDelivery): void {
+    this.#deliveries.push(delivery);
+  }
+
+  /** Of a queue that is not empty. */
+  take(): LaneDelivery {
+    const delivery = this.#deliveries[this.#head++] as LaneDelivery;
+    if (this.#head === this.#deliveries.length) this.clear();
+    else if (this.#head === TAKEN_KEPT) this.#forgetTaken();
+    return delivery;
+  }
+
+  clear(): void {
+    this.#deliveries.length = 0;
+    this.#head = 0;
+  }
+
+  #forgetTaken(): void {
+    this.#deliveries.splice(0, this.#head);
+    this.#head = 0;
+  }
+}
+
+/** A queue that is never empty must not keep all that it ever had. */
+const TAKEN_KEPT = 1_024;

@@ -1,0 +1,14 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
+
+describe('PollIntervalSafetyValve', () => {
+  it('says so when more than 70 % of maxPollIntervalMs have gone by', async () => {
+    const runtime = new VirtualRuntime();
+    const valve = new PollIntervalSafetyValve(runtime, 10_000);
+    const startedAt = runtime.monotonic();
+    await runtime.advance(7_000);
+    expect(valve.check(startedAt)).toBe(false);
+    await runtime.advance(1);
+    expect(valve.check(startedAt)).toBe(true);
+  });
+});

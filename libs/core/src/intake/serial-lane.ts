@@ -1,0 +1,192 @@
+import type { AssignedPartition } from '@nest-event-bus/broker';
+import type { Backoff } from '@nest-event-bus/broker/runtime';
+import { isFinal, type Outcome } from '../model/outcome.js';
+import { asError, failedBy, isPending, noOutcome } from './answers.js';
+import { LaneDelivery } from './lane-delivery.js';
+import { holdOf, type LaneParts, type Setback } from './lane-parts.js';
+import { PartitionLane } from './partition-lane.js';
+import { whenOutlived } from './predecessors.js';
+
+/** Hands out the records of its partition one after the other, or slice by slice. One that is set back holds them all. */
+export class SerialLane extends PartitionLane {
+  #isWorking = false;
+  #hasProgress = false;
+  #running: LaneDelivery | readonly LaneDelivery[] | undefined;
+  /** When the slice began: milliseconds since 1970. */
+  #sliceAt = 0;
+  #backoff: Backoff | undefined;
+  #predecessors: readonly LaneDelivery[];
+
+  constructor(assigned: AssignedPartition, parts: LaneParts) {
+    super(assigned, parts);
+    this.#predecessors = parts.predecessors;
+  }
+
+  get running(): readonly LaneDelivery[] {
+    if (this.#running === undefined) return [];
+    return this.#running instanceof LaneDelivery ? [this.#running] : this.#running;
+  }
+
+  get backlog(): number {
+    return this.pending.size;
+  }
+
+  get hasEnough(): boolean {
+    return this.pending.size >= this.parts.settings.maxPollRecords;
+  }
+
+  run(): void {
+    if (this.#isWorking || this.isWaiting) return;
+    if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onBroken);
+    // Nothing but records that were done already: the watermark has passed them.
+    else if (this.isOpen && this.commitPoint()) this.parts.observer.onDone(this);
+  }
+
+  protected dropWaiting(): void {
+    const { first, size } = this.pending;
+    if (!first) return;
+    this.parts.tally.dropped(size);
+    this.tracker.rewindTo(first.record.offset);
+    this.pending.clear();
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    const { processor, commits, observer, runtime, settings, valve } = this.parts;
+    if (this.#predecessors.length > 0) {
+      await whenOutlived(runtime, this.#predecessors, settings.maxPollIntervalMs);
+      this.#predecessors = [];
+    }
+    const isStrict = commits.waits && commits.after === 'record';
+    while (this.mayTake()) {
+      this.#sliceAt = runtime.now();
+      const since = valve && runtime.monotonic();
+      if (processor.processSlice) await this.#workOnSlice();
+      else {
+        // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
+        for (let left = settings.maxPollRecords; left > 0 && this.mayTake(); left--) {
+          const delivery = this.#take();
+          let outcome: Outcome;
+          try {
+            const answer = processor.process(delivery);
+            outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
+          } catch (error) {
+            outcome = failedBy(error);
+          }
+          this.#running = undefined;
+          this.#conclude(delivery, outcome);
+          if (this.isAwaited) this.#becomeQuiet();
+          if (isStrict) await observer.whenStored(this);
+          if (since !== undefined && left > 1 && valve?.check(since)) {
+            await this.#cutSlice();
+            break;
+          }
+        }
+      }
+      this.#endSlice();
+      if (commits.after === 'slice' && commits.waits) await observer.whenStored(this);
+    }
+    this.#isWorking = false;
+  }
+
+  /** What was read long ago, and waited for those before it, has its time from here on. */
+  #take(): LaneDelivery {
+    const delivery = this.pending.take();
+    delivery.readyAt(this.#sliceAt);
+    return delivery;
+  }
+
+  async #workOnSlice(): Promise<void> {
+    const slice: LaneDelivery[] = [];
+    while (slice.length < this.parts.settings.maxPollRecords && this.mayTake())
+      slice.push(this.#take());
+    const outcomes = await this.#outcomesOf(slice);
+    this.#running = undefined;
+    // The lane is rewound to the first that is unfinished, so that one goes last.
+    const unfinished: number[] = [];
+    slice.forEach((delivery, index) => {
+      const outcome = outcomes[index] ?? noOutcome();
+      if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
+      else unfinished.push(index);
+    });
+    for (const index of unfinished.toReversed())
+      this.#conclude(slice[index] as LaneDelivery, outcomes[index] ?? noOutcome(), {
+        isFirst: index === unfinished[0],
+      });
+    if (this.isAwaited) this.#becomeQuiet();
+  }
+
+  async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
+    try {
+      const answer = this.parts.processor.processSlice?.(slice) ?? [];
+      return (isPending(answer) ? await this.#watched(slice, answer) : answer) ?? [];
+    } catch (error) {
+      return slice.map(() => failedBy(error));
+    }
+  }
+
+  /** From here on others have a turn while the handler runs. */
+  #watched<T>(running: LaneDelivery | readonly LaneDelivery[], answer: PromiseLike<T>) {
+    this.#running = running;
+    const now = this.parts.runtime.monotonic();
+    const all = this.running;
+    all.forEach((delivery, index) => delivery.begin(now, index === 0 ? all.length : 0));
+    this.parts.observer.onRunning(this);
+    return answer;
+  }
+
+  #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
+    const setback = this.settle(delivery, outcome);
+    if (setback) return this.#standStill(delivery, setback, isFirst);
+    if (this.hasEnded) return;
+    this.#hasProgress = true;
+    this.#backoff = undefined;
+    const { commits, observer } = this.parts;
+    if (commits.after === 'record') observer.onDone(this);
+  }
+
+  /** The partition waits, and goes on at this record: nothing overtakes it. */
+  #standStill({ record }: LaneDelivery, setback: Setback, isFirst: boolean): void {
+    this.dropWaiting();
+    this.tracker.rewindTo(record.offset);
+    if (isFirst) this.stand(holdOf(setback, (this.#backoff ??= this.newBackoff())));
+  }
+
+  /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
+  async #cutSlice(): Promise<void> {
+    if (!this.isOpen || this.pending.size === 0) return;
+    const { tally, observer } = this.parts;
+    tally.sliceCut();
+    this.#endSlice();
+    await observer.whenStored(this);
+    if (!this.isOpen) return;
+    this.dropWaiting();
+    this.stand({ kind: 'slice-cut' });
+  }
+
+  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  readonly #onBroken = (error: unknown): void => {
+    this.#isWorking = false;
+    for (const delivery of this.running) delivery.end();
+    this.#running = undefined;
+    this.dropWaiting();
+    if (this.hasEnded) return;
+    this.tracker.rewindTo(this.tracker.watermark);
+    const setback = { kind: 'failed', error: asError(error) } as const;
+    this.stand(holdOf(setback, (this.#backoff ??= this.newBackoff())));
+  };
+
+  #endSlice(): void {
+    if (this.#hasProgress) {
+      this.#hasProgress = false;
+      if (!this.hasEnded) this.parts.observer.onDone(this);
+    }
+    this.tellRoom();
+  }
+
+  #becomeQuiet(): void {
+    if (this.isOpen && this.pending.size > 0) return;
+    this.#endSlice();
+    this.tellQuiet();
+  }
+}

@@ -1,0 +1,87 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
+import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
+import type { CircuitBreaker } from '../model/circuit-breaker.js';
+import type { FailureObserver } from '../model/failure-observer.js';
+import type { ExceptionClassifier } from '../model/handler-interfaces.js';
+import type { RecordProcessor } from '../model/outcome.js';
+import { classifierOf } from '../routing/classifier/binding-classifier.js';
+import { DeadLetters } from '../routing/dead-letters.js';
+import { DltPublisher } from '../routing/dlt-publisher.js';
+import { FailureRouter } from '../routing/failure-router.js';
+import { PublishTrouble } from '../routing/publish-trouble.js';
+import { RetryPublisher } from '../routing/retry-publisher.js';
+import { routed } from '../routing/routed-processor.js';
+import { TierEntrance } from '../routing/tier-entrance.js';
+import type { Clusters } from './clusters.js';
+
+/** What the application says about the failures of all its bindings. */
+export interface FailureParts {
+  readonly classifier: ExceptionClassifier | undefined;
+  readonly dltHandlers: readonly DltHandlerDefinition[];
+  readonly dltAlerts: readonly DltHandlerDefinition[];
+}
+
+export const NO_FAILURE_PARTS: FailureParts = Object.freeze({
+  classifier: undefined,
+  dltHandlers: [],
+  dltAlerts: [],
+});
+
+export interface FailureRoadOptions extends FailureParts {
+  readonly binding: ResolvedBinding;
+  readonly breaker: CircuitBreaker | undefined;
+  readonly observer: FailureObserver | undefined;
+  readonly clusters: Clusters;
+  readonly pauseBinding: (error: Error) => void;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** The road of one binding's failures: its main topic and all its tiers share everything but where they stand. */
+export class FailureRoad {
+  readonly trouble: PublishTrouble;
+  readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
+
+  constructor(private readonly options: FailureRoadOptions) {
+    const { binding, breaker, clusters, pauseBinding, runtime, logger } = options;
+    this.trouble = new PublishTrouble(binding.name, runtime, logger);
+    const writing = {
+      binding,
+      producer: () => clusters.durableProducer(binding.cluster),
+      trouble: this.trouble,
+      runtime,
+      logger,
+    };
+    const concerns = ({ binding: name }: DltHandlerDefinition): boolean =>
+      name === undefined || name === binding.name;
+    this.#shared = {
+      binding,
+      breaker,
+      observer: options.observer,
+      pauseBinding,
+      runtime,
+      logger,
+      classifier: classifierOf(binding, options.classifier, logger),
+      retries: new RetryPublisher(writing),
+      deadLetters: new DeadLetters({
+        binding,
+        publisher: new DltPublisher(writing),
+        handlers: options.dltHandlers.filter(concerns),
+        alerts: options.dltAlerts.filter(concerns),
+        runtime,
+        logger,
+      }),
+    };
+  }
+
+  /** Around what handles the records of the main topic, or of a tier. */
+  around(inner: RecordProcessor, tier?: ResolvedTier): RecordProcessor {
+    const { runtime, logger, binding } = this.options;
+    const router = new FailureRouter({ ...this.#shared, tier: tier?.number ?? 0 });
+    if (!tier) return routed({ inner, router });
+    const entrance = new TierEntrance({ tier, groupId: binding.groupId, runtime, logger });
+    return routed({ inner, router, entrance });
+  }
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { EventHandler } from '../discovery/event-handler.js';
+import { World } from './application.spec-support.js';
+
+const handled: unknown[] = [];
+
+@Injectable()
+class Handlers {
+  @EventHandler('orders')
+  handle({ value }: { value: unknown }): void {
+    handled.push(value);
+  }
+}
+
+describe("A binding with provisioning: 'create'", () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+    handled.splice(0);
+  });
+  afterEach(() => world.end());
+
+  const start = (properties: object = {}) =>
+    world.startOrders([Handlers], { provisioning: 'create', ...properties });
+
+  const partitions = async (): Promise<Record<string, number>> => {
+    const topics = await world.done(world.outside.admin().topics());
+    return Object.fromEntries(topics.map((topic) => [topic.name, topic.partitions.length]));
+  };
+  const retention = async (topic: string) =>
+    (await world.done(world.outside.admin().topicConfig(topic)))['retention.ms'];
+
+  it('gets its topic, its retry topics and its dead-letter topic', async () => {
+    await start({ topics: { partitions: 3 } });
+    expect(await partitions()).toEqual({
+      orders: 3,
+      'orders.retry-1': 3,
+      'orders.retry-2': 3,
+      'orders.retry-3': 3,
+      'orders.DLT': 3,
+    });
+  });
+
+  it('reads them', async () => {
+    await start();
+    await world.runtime.advance(10_000);
+    await world.write('orders', '1');
+    await world.runtime.advance(10_000);
+    expect(handled).toEqual([1]);
+  });
+
+  it('has as many partitions behind a topic that exists as that has', async () => {
+    await world.topic('orders', 5);
+    await start({ retry: { tiers: [] }, topics: { partitions: 2 } });
+    expect(await partitions()).toEqual({ orders: 5, 'orders.DLT': 5 });
+  });
+
+  it('takes topics.retry and topics.dlt at their word', async () => {
+    await start({
+      retry: { tiers: [{ delayMs: 1_000 }] },
+      topics: {
+        partitions: 4,
+        retentionDays: 7,
+        replicationFactor: 1,
+        retry: { partitions: 1, retentionDays: 1 },
+        dlt: { partitions: 2, retentionDays: 30 },
+      },
+    });
+    expect(await partitions()).toEqual({ orders: 4, 'orders.retry-1': 1, 'orders.DLT': 2 });
+    expect(await retention('orders')).toBe(String(7 * 86_400_000));
+    expect(await retention('orders.retry-1')).toBe(String(86_400_000));
+    expect(await retention('orders.DLT')).toBe(String(30 * 86_400_000));
+  });
+
+  it('has one retry topic for several tiers that share it', async () => {
+    await start({
+      preset: 'brokers',
+      concurrency: 1,
+      retry: { tiers: [{ delayMs: 1_000, topicSuffix: '-retry' }] },
+    });
+    expect(Object.keys(await partitions()).toSorted()).toEqual([
+      'orders',
+      'orders-dlq',
+      'orders-retry',
+    ]);
+  });
+
+  it('leaves what exists as it is', async () => {
+    await world.topic('orders.DLT', 7);
+    await start({ topics: { dlt: { partitions: 1, retentionDays: 1 } } });
+    expect((await partitions())['orders.DLT']).toBe(7);
+  });
+
+  it('tries again for as long as the cluster does not let it', async () => {
+    const fault = world.broker.faults.refuse(
+      { operation: 'create-topics' },
+      'CLUSTER_AUTHORIZATION_FAILED',
+    );
+    await start();
+    expect(await partitions()).toEqual({});
+    expect(world.said.warnings.join()).toContain('could not be created');
+    fault.lift();
+    await world.runtime.advance(120_000);
+    expect(Object.keys(await partitions())).toHaveLength(5);
+  });
+});
+
+describe('A binding whose topics are missing', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.topic('orders');
+  });
+  afterEach(() => world.end());
+
+  it.each([
+    ['verify', 4],
+    ['none', 0],
+  ])("is warned of each with provisioning: '%s': %i times", async (provisioning, times) => {
+    await world.startOrders([Handlers], { provisioning });
+    const warnings = world.said.warnings.filter((line) => line.includes('does not exist'));
+    expect(warnings).toHaveLength(times);
+    expect(await world.topicNames()).toEqual(['orders']);
+  });
+
+  it('is told what to do', async () => {
+    await world.startOrders([Handlers], { retry: { tiers: [] } });
+    expect(world.said.warnings).toContain(
+      "The dead-letter topic 'orders.DLT' of binding 'orders' does not exist: a record that fails would wait in its place, and its partition with it. Create it, set provisioning: 'create', or correct dlt.topic or dlt.topicSuffix.",
+    );
+  });
+});

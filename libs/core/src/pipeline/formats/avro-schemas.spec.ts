@@ -1,0 +1,85 @@
+import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import { avroWorld, recordOf } from './avro.spec-support.js';
+
+const order = recordOf('Order', { id: 'long' });
+
+describe('a schema', () => {
+  it('is asked for once, however many ask at the same time and later', async () => {
+    const { client, schemas } = await avroWorld();
+    const id = client.register({ subject: 'orders-value', schema: order });
+    const types = await Promise.all([1, 2, 3].map(async () => schemas.byId(id)));
+    expect(new Set(types).size).toBe(1);
+    expect(schemas.byId(id)).toBe(types[0]);
+    expect(client.asked).toEqual(['1']);
+  });
+
+  it('that was not used for longest is forgotten where there are more than cacheSize', async () => {
+    const { client, schemas } = await avroWorld(2);
+    const ids = ['A', 'B', 'C'].map((name) =>
+      client.register({ subject: name, schema: recordOf(name, {}) }),
+    );
+    await schemas.byId(ids[0]!);
+    await schemas.byId(ids[1]!);
+    await schemas.byId(ids[0]!);
+    await schemas.byId(ids[2]!);
+    expect(schemas.byId(ids[0]!)).not.toBeInstanceOf(Promise);
+    expect(schemas.byId(ids[2]!)).not.toBeInstanceOf(Promise);
+    await schemas.byId(ids[1]!);
+    expect(client.asked).toEqual(['1', '2', '3', '2']);
+  });
+
+  it('that could not be had is asked for again', async () => {
+    const { client, schemas } = await avroWorld();
+    client.trouble = new SchemaRegistryUnavailableException('down');
+    const attempts = [schemas.byId(1), schemas.byId(1)];
+    for (const attempt of attempts) await expect(attempt).rejects.toBe(client.trouble);
+    client.trouble = undefined;
+    client.register({ subject: 'orders-value', schema: order });
+    await expect(schemas.byId(1)).resolves.toBeDefined();
+    expect(client.asked).toEqual(['1', '1']);
+  });
+
+  it('may refer to others, and those to others', async () => {
+    const { client, schemas } = await avroWorld();
+    const reference = (subject: string) => ({ subject, version: 1 });
+    client.register({ subject: 'money', schema: recordOf('Money', { cents: 'long' }) });
+    client.register({
+      subject: 'line',
+      schema: recordOf('Line', { price: 'com.shop.Money' }),
+      references: [reference('money')],
+    });
+    const id = client.register({
+      subject: 'orders-value',
+      schema: recordOf('Order', { total: 'com.shop.Money', line: 'Line' }),
+      references: [reference('line'), reference('money')],
+    });
+    const type = await schemas.byId(id);
+    const value = { total: { cents: 5 }, line: { price: { cents: 5 } } };
+    expect(type.fromBuffer(type.toBuffer(value))).toMatchObject(value);
+    expect(client.asked).toEqual(['3', 'line/1', 'money/1']);
+  });
+
+  it.each([
+    ['of another kind', { type: 'PROTOBUF', schema: 'message' }, 'is PROTOBUF and not Avro'],
+    ['that is none', { schema: { type: 'recrod' } }, 'unknown type'],
+    ['that refers to nothing', { schema: recordOf('A', { b: 'B' }) }, 'undefined type name'],
+  ])('%s is an ordinary error', async (_, registered, message) => {
+    const { client, schemas } = await avroWorld();
+    const id = client.register({ subject: 'a', ...registered });
+    await expect(schemas.byId(id)).rejects.toThrow(message);
+  });
+});
+
+describe('the latest schema of a subject', () => {
+  it('is asked for again after a minute', async () => {
+    const { client, runtime, schemas } = await avroWorld();
+    client.register({ subject: 'orders-value', schema: order });
+    expect((await schemas.latestOf('orders-value')).id).toBe(1);
+    client.register({ subject: 'orders-value', schema: recordOf('Order', { id: 'string' }) });
+    await runtime.advance(59_999);
+    expect((await schemas.latestOf('orders-value')).id).toBe(1);
+    await runtime.advance(1);
+    expect((await schemas.latestOf('orders-value')).id).toBe(2);
+    expect(client.asked).toEqual(['orders-value/latest', 'orders-value/latest']);
+  });
+});

@@ -1,0 +1,21 @@
+import { UnreadableValueError } from './unreadable-value-error.js';
+
+const MAGIC = 0;
+const HEADER_LENGTH = 5;
+
+/** Confluent's form: a zero, four bytes that name the schema, and the value. */
+export function readWireFormat(bytes: Buffer): {
+  readonly schemaId: number;
+  readonly body: Buffer;
+} {
+  if (bytes.length < HEADER_LENGTH || bytes[0] !== MAGIC) {
+    throw new UnreadableValueError('it does not begin with a zero byte and the id of a schema');
+  }
+  return { schemaId: bytes.readInt32BE(1), body: bytes.subarray(HEADER_LENGTH) };
+}
+
+export function writeWireFormat(schemaId: number, body: Buffer): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
+  header.writeInt32BE(schemaId, 1);
+  return Buffer.concat([header, body]);
+}

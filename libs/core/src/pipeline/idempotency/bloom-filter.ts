@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+
+export interface BloomFilterOptions {
+  /** How many keys it is made for; with more it errs more often, and stays true. */
+  readonly expected: number;
+  /** How often it may take a key for known that is not: more than 0, less than 1. */
+  readonly falsePositiveRate: number;
+}
+
+/** Tells of a key that it was certainly never added. */
+export class BloomFilter {
+  readonly #bits: Uint8Array;
+  readonly #size: number;
+  readonly #hashes: number;
+
+  constructor({ expected, falsePositiveRate }: BloomFilterOptions) {
+    const bitsPerKey = -Math.log(falsePositiveRate) / Math.LN2 ** 2;
+    this.#size = Math.max(8, Math.ceil(expected * bitsPerKey));
+    this.#hashes = Math.max(1, Math.round(bitsPerKey * Math.LN2));
+    this.#bits = new Uint8Array(Math.ceil(this.#size / 8));
+  }
+
+  add(key: string): void {
+    for (const bit of this.#bitsOf(key)) this.#bits[bit >>> 3]! |= 1 << (bit & 7);
+  }
+
+  mayHave(key: string): boolean {
+    return this.#bitsOf(key).every((bit) => (this.#bits[bit >>> 3]! & (1 << (bit & 7))) !== 0);
+  }
+
+  /** Two hashes make all of them (Kirsch and Mitzenmacher). */
+  #bitsOf(key: string): readonly number[] {
+    const digest = createHash('sha256').update(key).digest();
+    const first = digest.readUIntBE(0, 6);
+    // Odd, so that it never stays where it is.
+    const step = digest.readUIntBE(6, 5) * 2 + 1;
+    return Array.from({ length: this.#hashes }, (_, index) => (first + index * step) % this.#size);
+  }
+}

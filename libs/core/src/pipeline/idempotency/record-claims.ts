@@ -1,0 +1,170 @@
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import type { IdempotencyStore } from '../../model/idempotency-store.js';
+import { succeeded, type FailedOutcome, type Outcome } from '../../model/outcome.js';
+import type { ReadyRecord } from '../preparation.js';
+import { thrownError } from '../thrown-error.js';
+import { recordKeys, type RecordKeys } from './record-key.js';
+import { StoreCalls } from './store-calls.js';
+
+/** The record belongs to who holds this, for as long as its lease lasts. */
+export interface Claim {
+  readonly kind: 'claimed';
+  readonly key: string;
+  readonly owner: string;
+  readonly ready: ReadyRecord;
+  /** By the monotonic clock. */
+  readonly since: number;
+}
+
+export interface RecordClaimsOptions {
+  readonly binding: ResolvedBinding;
+  readonly store: IdempotencyStore;
+  readonly runtime: Runtime;
+}
+
+export const alreadyProcessed: Outcome = Object.freeze({
+  kind: 'discarded',
+  reason: 'already-processed',
+});
+
+/** Until somebody who has begun the record, or his lease, has ended: as often it is asked again. */
+const ASK_AGAIN_MS = 1_000;
+
+/** So many records at most are done and could not be marked; beyond it the oldest is forgotten. */
+const MOST_UNMARKED = 10_000;
+
+/**
+ * Claims records before their handler and marks those that are done after it.
+ *
+ *   claim ──► new ──► handler ──► done ─────────► complete ──► final
+ *     │                  │                           └── store down: waits, is marked when it comes again
+ *     │                  └── failed, handed back ──► release
+ *     ├──► in-progress: handed back
+ *     └──► done: discarded
+ */
+export class RecordClaims {
+  readonly #binding: ResolvedBinding;
+  readonly #runtime: Runtime;
+  readonly #keys: RecordKeys;
+  readonly #calls: StoreCalls;
+  readonly #instance: string;
+  /** Their handler has succeeded, and no mark says so: they must not be handed to it again. */
+  readonly #unmarked = new Set<string>();
+  #claims = 0;
+  #isDown = false;
+
+  constructor({ binding, store, runtime }: RecordClaimsOptions) {
+    const { timeoutMs } = binding.idempotency;
+    this.#binding = binding;
+    this.#runtime = runtime;
+    this.#keys = recordKeys(binding);
+    this.#calls = new StoreCalls({ binding: binding.name, store, timeoutMs, runtime });
+    this.#instance = runtime.uuid();
+  }
+
+  /** A record without a key is a bad message: to handle it all the same would be to handle it twice in silence. */
+  keyOf(ready: ReadyRecord): string | FailedOutcome {
+    try {
+      return this.#keys(ready);
+    } catch (error) {
+      return { kind: 'failed', error: thrownError(error), attempts: 0, ending: 'permanent' };
+    }
+  }
+
+  /** The claim, or what becomes of the record without its handler. */
+  async claim(key: string, ready: ReadyRecord): Promise<Claim | Outcome> {
+    if (this.#unmarked.has(key)) return this.#complete(key, succeeded, ready);
+    const { leaseMs } = this.#binding.idempotency;
+    const owner = `${this.#instance}-${++this.#claims}`;
+    const claim: Claim = { kind: 'claimed', key, owner, ready, since: this.#runtime.monotonic() };
+    try {
+      const answer = await this.#calls.claim(key, owner, leaseMs);
+      this.#isDown = false;
+      switch (answer) {
+        case 'new':
+          return claim;
+        case 'in-progress':
+          return { kind: 'handed-back', delayMs: Math.min(leaseMs, ASK_AGAIN_MS) };
+        case 'done':
+          return alreadyProcessed;
+      }
+    } catch (error) {
+      return this.#waits ? storeDown(error) : this.#goOnWithout(claim, error);
+    }
+  }
+
+  /** What is done is marked, whatever else is free again. What went wrong at the store is in the outcome. */
+  async settle(claim: Claim, outcome: Outcome): Promise<Outcome> {
+    const { key, ready } = claim;
+    this.#tellOfOverrun(claim);
+    if (outcome.kind === 'succeeded' || outcome.kind === 'discarded')
+      return this.#complete(key, outcome, ready);
+    try {
+      await this.#calls.release(key, claim.owner);
+    } catch (error) {
+      this.#warn(ready, 'The record could not be released: it waits until its lease ends', error);
+    }
+    return outcome;
+  }
+
+  get #waits(): boolean {
+    return this.#binding.idempotency.onStoreFailure === 'fail';
+  }
+
+  async #complete(key: string, outcome: Outcome, ready: ReadyRecord): Promise<Outcome> {
+    try {
+      await this.#calls.complete(key, this.#binding.idempotency.ttlMs);
+      this.#unmarked.delete(key);
+      return outcome;
+    } catch (error) {
+      this.#warn(
+        ready,
+        'The record is done and could not be marked: another process would handle it again',
+        error,
+      );
+      if (!this.#waits) return outcome;
+      this.#remember(key);
+      return storeDown(error);
+    }
+  }
+
+  #remember(key: string): void {
+    this.#unmarked.add(key);
+    for (const oldest of this.#unmarked) {
+      if (this.#unmarked.size <= MOST_UNMARKED) return;
+      this.#unmarked.delete(oldest);
+    }
+  }
+
+  /** Told once until the store answers again. */
+  #goOnWithout(claim: Claim, error: unknown): Claim {
+    if (!this.#isDown)
+      this.#warn(
+        claim.ready,
+        'The idempotency store does not answer: from this record on some may be handled twice',
+        error,
+      );
+    this.#isDown = true;
+    return claim;
+  }
+
+  #tellOfOverrun({ since, ready }: Claim): void {
+    const { leaseMs } = this.#binding.idempotency;
+    const tookMs = Math.round(this.#runtime.monotonic() - since);
+    if (tookMs <= leaseMs) return;
+    ready.context.log.warn(
+      'The handler took longer than idempotency.leaseMs: others may have handled the record at the same time',
+      { tookMs, leaseMs },
+    );
+  }
+
+  #warn({ context }: ReadyRecord, message: string, error: unknown): void {
+    context.log.warn(message, { error: thrownError(error).message });
+  }
+}
+
+/** No call of the handler has failed: the record is delivered again here, and goes to no other topic. */
+function storeDown(error: unknown): FailedOutcome {
+  return { kind: 'failed', error: thrownError(error), attempts: 0, ending: 'delivered-again' };
+}

@@ -1,0 +1,176 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
+import type { ResolvedIdempotencyKey } from '../../config/idempotency-properties.js';
+import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
+import type { EventRecord } from '../../model/event-record.js';
+import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
+import type { ReadyRecord } from '../preparation.js';
+import { ReceivedRecord } from '../received-record.js';
+import { recordKeys } from './record-key.js';
+
+interface Given extends DeliveredRecord {
+  readonly topic?: string;
+  readonly timestamp?: number;
+  readonly bytes?: RecordHeader;
+}
+
+function readyOf({ topic, timestamp, bytes, ...given }: Given): ReadyRecord {
+  const base = deliveryOf(given);
+  const record = {
+    ...base.record,
+    ...(topic === undefined ? {} : { topic }),
+    ...(timestamp === undefined ? {} : { timestamp }),
+    headers: [...base.record.headers, ...(bytes ? [bytes] : [])],
+  };
+  const delivery = { ...base, record, signal: new AbortController().signal };
+  const received = new ReceivedRecord(delivery, { binding: 'b', hostname: 'h' }, given.value);
+  return { kind: 'ready', delivery, record: received } as unknown as ReadyRecord;
+}
+
+const keyOf = (
+  given: Given = {},
+  key: ResolvedIdempotencyKey = 'position',
+  binding: Partial<ResolvedBinding> = {},
+): string => {
+  const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, key };
+  return recordKeys(bindingOf({ ...binding, idempotency }))(readyOf(given));
+};
+
+const byFunction = (of: (record: EventRecord) => unknown) =>
+  ({ of }) as { readonly of: (record: EventRecord) => string };
+
+const hop = (headers: Readonly<Record<string, string>> = {}): Given => ({
+  topic: 'orders.events.retry-1',
+  offset: 700,
+  timestamp: 1_600_000_099_000,
+  headers: {
+    'x-eventbus-original-topic': 'orders.events',
+    'x-eventbus-original-partition': '1',
+    'x-eventbus-original-offset': '42',
+    'x-eventbus-original-timestamp': '1600000000000',
+    ...headers,
+  },
+});
+
+describe('The key of a record by its position', () => {
+  it('says where and when it was written, and for whom it counts', () => {
+    expect(keyOf({ offset: 42 })).toBe(
+      'default/order-service/orders/orders.events-1-42@1600000000000',
+    );
+  });
+
+  it('stays what it was over a retry topic', () => {
+    expect(keyOf(hop())).toBe(keyOf({ offset: 42 }));
+    expect(keyOf({ ...hop(), topic: 'orders.events.retry-2', offset: 3 })).toBe(keyOf(hop()));
+  });
+
+  it('is another for the record that has the offset after the topic was created anew', () => {
+    expect(keyOf({ offset: 42, timestamp: 1_700_000_000_000 })).not.toBe(keyOf({ offset: 42 }));
+  });
+
+  it.each([
+    ['another topic', { 'x-eventbus-original-topic': 'payments' }],
+    ['half a position', { 'x-eventbus-original-offset': '' }],
+    ['a position that is none', { 'x-eventbus-original-offset': 'x' }],
+  ])('does not believe headers that name %s', (_what, headers) => {
+    expect(keyOf(hop(headers))).toBe(
+      'default/order-service/orders/orders.events.retry-1-1-700@1600000099000',
+    );
+  });
+
+  it('stays the same over hops that keep no time of the original', () => {
+    const { 'x-eventbus-original-timestamp': _, ...headers } = hop().headers ?? {};
+    const first = keyOf({ ...hop(), headers });
+    expect(keyOf({ ...hop(), headers, offset: 9, timestamp: 1 })).toBe(first);
+  });
+});
+
+describe('The key of a record for somebody else', () => {
+  it.each<[string, Partial<ResolvedBinding>]>([
+    ['group', { groupId: 'billing' }],
+    ['binding', { name: 'orders-2' }],
+    ['cluster', { cluster: 'east' }],
+  ])('of another %s is another', (_what, binding) => {
+    expect(keyOf({}, 'position', binding)).not.toBe(keyOf());
+  });
+
+  it('is another, whatever groups and bindings are called', () => {
+    expect(keyOf({}, 'position', { groupId: 'a/b', name: 'c' })).not.toBe(
+      keyOf({}, 'position', { groupId: 'a', name: 'b/c' }),
+    );
+    expect(keyOf({}, 'position', { groupId: 'a/b' })).not.toBe(
+      keyOf({}, 'position', { groupId: 'a%2Fb' }),
+    );
+  });
+});
+
+describe('The key of a record by a header', () => {
+  const key = { header: 'message-id' };
+
+  it('is the same wherever the record is', () => {
+    expect(keyOf({ headers: { 'message-id': 'm-1' } }, key)).toBe(
+      'default/order-service/orders/m-1',
+    );
+    expect(keyOf(hop({ 'message-id': 'm-1' }), key)).toBe('default/order-service/orders/m-1');
+  });
+
+  it.each([
+    ['without it', {}],
+    ['where it is empty', { headers: { 'message-id': '' } }],
+    ['where it has no value', { bytes: { key: 'message-id', value: null } }],
+  ])('is none %s', (_what, given) => {
+    expect(() => keyOf(given, key)).toThrow(IdempotencyKeyException);
+    expect(() => keyOf(given, key)).toThrow(
+      "orders.events-1-0 cannot be told from a second delivery of the same: it has no header 'message-id' with a value. Correct what its producer writes, or give binding 'orders' another idempotency.key.",
+    );
+  });
+
+  it('tells bytes apart that are the same as text', () => {
+    const of = (...bytes: readonly number[]) =>
+      keyOf({ bytes: { key: 'message-id', value: Buffer.from(bytes) } }, key);
+    expect(of(0xff, 0xfe)).not.toBe(of(0xfe, 0xff));
+    expect(of(0xff, 0xfe)).toBe(of(0xff, 0xfe));
+  });
+
+  it.each(['a b', 'größe', '\u0000', 'x'.repeat(251), 'sha256 0000'])(
+    'is a digest for what not every store can hold: %j',
+    (id) => {
+      const found = keyOf({ headers: { 'message-id': id } }, key);
+      expect(found).toMatch(/^default\/order-service\/orders\/sha256 [0-9a-f]{64}$/);
+      expect(found).not.toBe(keyOf({ headers: { 'message-id': `${id}.` } }, key));
+    },
+  );
+
+  it('never has more than 512 printable characters', () => {
+    const binding = { groupId: 'ü'.repeat(400), name: 'n'.repeat(100), cluster: 'c'.repeat(100) };
+    const long = keyOf({ headers: { 'message-id': 'm'.repeat(250) } }, key, binding);
+    expect(long).toMatch(/^[\x20-\x7e]{1,512}$/);
+  });
+});
+
+describe('The key of a record by a function', () => {
+  it('is what it says of the record', () => {
+    const key = byFunction(({ value, topic }) => `${topic}:${(value as { id: number }).id}`);
+    expect(keyOf({ value: { id: 7 } }, key)).toBe('default/order-service/orders/orders.events:7');
+  });
+
+  it.each([
+    ['nothing', () => undefined],
+    ['an empty text', () => ''],
+    ['a number', () => 7],
+    ['a promise', () => Promise.reject(new Error('late'))],
+  ])('is none where it gives %s', (_what, of) => {
+    expect(() => keyOf({}, byFunction(of))).toThrow(/idempotency\.key did not give a text/);
+  });
+
+  it('is none where it throws, and the reason is kept', () => {
+    const cause = new TypeError('no id');
+    const of = byFunction(() => {
+      throw cause;
+    });
+    expect(() => keyOf({}, of)).toThrow(
+      expect.objectContaining({ code: 'IDEMPOTENCY_KEY', retriable: false, cause }),
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { isUtf8 } from 'node:buffer';
+import { createHash, type BinaryLike } from 'node:crypto';
+import type { KeyFunction, ResolvedIdempotencyKey } from '../../config/idempotency-properties.js';
+import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
+import { EVENTBUS_HEADERS } from '../../model/event-bus-headers.js';
+import type { EventRecord } from '../../model/event-record.js';
+import { headerText } from '../../model/header-text.js';
+import { EVENTBUS_POSITION, headerPosition } from '../../model/original-position.js';
+import { positionKey } from '../dedup-key.js';
+import type { ReadyRecord } from '../preparation.js';
+import { isPromiseLike } from '../promise-like.js';
+
+/** Throws IdempotencyKeyException. */
+export type RecordKeys = (ready: ReadyRecord) => string;
+
+/** Every store can hold it as it is: no collation folds it, no character is refused, no column cuts it. */
+const PLAIN = /^[\x21-\x7e]{1,250}$/;
+
+/**
+ * Names a record in the store, which other bindings and groups may share. The key says whose it
+ * is: what one group has done is still to be done by the other.
+ */
+export function recordKeys({
+  name,
+  cluster,
+  groupId,
+  topic,
+  idempotency,
+}: ResolvedBinding): RecordKeys {
+  const group = groupId.replaceAll('%', '%25').replaceAll('/', '%2F');
+  const scope = plain(`${cluster}/${group}/${name}`);
+  const keyOf = sourceOf(idempotency.key, topic, name);
+  return (ready) => `${scope}/${keyOf(ready)}`;
+}
+
+function sourceOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
+  if (key === 'position') return ({ delivery }) => plain(positionOf(delivery.record, topic));
+  return 'header' in key
+    ? (ready) => headerKey(ready, key.header, binding)
+    : (ready) => plain(answerOf(key.of, ready, binding));
+}
+
+/**
+ * The time tells a record from the one that had the offset before its topic was created anew, or
+ * its log was cut: that one's mark must not hide it. The headers of a hop count for this binding's
+ * own topic only: an application that passes its headers on must not make two records one.
+ */
+function positionOf(record: BrokerRecord, topic: string): string {
+  const { headers, offset, partition } = record;
+  const own = `${record.topic}-${partition}-${offset}`;
+  const isOurs = headerText(headers, EVENTBUS_HEADERS.originalTopic) === topic;
+  const said = isOurs ? headerPosition(headers, EVENTBUS_POSITION) : undefined;
+  const original = said ? positionKey(said) : own;
+  return original === own
+    ? `${own}@${record.timestamp}`
+    : `${original}@${headerText(headers, EVENTBUS_HEADERS.originalTimestamp) ?? ''}`;
+}
+
+/** Bytes that are no text stay bytes: as text they would look like others. */
+function headerKey({ delivery, record }: ReadyRecord, name: string, binding: string): string {
+  const value = delivery.record.headers.findLast(({ key }) => key === name)?.value;
+  if (!value || value.length === 0)
+    throw keyless(record, binding, `it has no header '${name}' with a value`);
+  return isUtf8(value) ? plain(value.toString('utf8')) : `bytes ${digestOf(value)}`;
+}
+
+function answerOf(key: KeyFunction, { record }: ReadyRecord, binding: string): string {
+  let answer: unknown;
+  try {
+    answer = key(record);
+  } catch (cause) {
+    throw keyless(record, binding, 'the function idempotency.key threw', cause);
+  }
+  if (typeof answer === 'string' && answer !== '') return answer;
+  // Nobody waits for it, and it must not become an unhandled rejection.
+  if (isPromiseLike(answer)) answer.then(undefined, () => undefined);
+  throw keyless(record, binding, 'the function idempotency.key did not give a text');
+}
+
+function keyless(
+  { topic, partition, offset }: EventRecord,
+  binding: string,
+  why: string,
+  cause?: unknown,
+): IdempotencyKeyException {
+  return new IdempotencyKeyException(
+    `${topic}-${partition}-${offset} cannot be told from a second delivery of the same: ${why}. Correct what its producer writes, or give binding '${binding}' another idempotency.key.`,
+    { cause },
+  );
+}
+
+/** A space is in no plain text, so none can pass for the digest of another. */
+function plain(text: string): string {
+  return PLAIN.test(text) ? text : `sha256 ${digestOf(text)}`;
+}
+
+const digestOf = (content: BinaryLike): string =>
+  createHash('sha256').update(content).digest('hex');

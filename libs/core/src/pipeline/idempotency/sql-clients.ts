@@ -1,0 +1,96 @@
+import type { SqlDialectName } from './sql-dialects.js';
+
+/** What of a `Pool` of pg is used. */
+export interface PostgresPool {
+  query(
+    sql: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number | null }>;
+}
+
+/** What of a pool of mysql2/promise is used. */
+export interface MysqlPool {
+  execute(sql: string, values?: (string | number)[]): Promise<readonly [unknown, ...unknown[]]>;
+}
+
+/** What of a `Database` of better-sqlite3 is used. */
+export interface SqliteDatabase {
+  prepare(sql: string): {
+    run(...values: unknown[]): { readonly changes: number };
+    all(...values: unknown[]): readonly unknown[];
+  };
+}
+
+/** Which dialect goes with which client. */
+export type SqlConnection =
+  | { readonly dialect: 'postgres'; readonly client: PostgresPool }
+  | { readonly dialect: 'mysql'; readonly client: MysqlPool }
+  | { readonly dialect: 'sqlite'; readonly client: SqliteDatabase };
+
+export interface SqlResult {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** Rows that were changed. */
+  readonly changed: number;
+}
+
+export type RunSql = (sql: string, values: (string | number)[]) => Promise<SqlResult>;
+
+type Rows = SqlResult['rows'];
+
+const METHODS: Readonly<
+  Record<SqlDialectName, { readonly method: string; readonly what: string }>
+> = {
+  postgres: { method: 'query', what: 'a Pool of pg (npm i pg)' },
+  mysql: { method: 'execute', what: 'a pool of mysql2/promise (npm i mysql2)' },
+  sqlite: { method: 'prepare', what: 'a Database of better-sqlite3 (npm i better-sqlite3)' },
+};
+
+/** Throws where the client is none of its dialect. */
+export function runnerOf(connection: SqlConnection): RunSql {
+  const { method, what } = METHODS[connection.dialect];
+  const client = connection.client as unknown as Readonly<Record<string, unknown>>;
+  // A pool of mysql2 without /promise has callbacks only, and this method to get the other one.
+  const isWithCallbacks = connection.dialect === 'mysql' && typeof client['promise'] === 'function';
+  if (typeof client[method] !== 'function' || isWithCallbacks)
+    throw new TypeError(
+      `sqlIdempotencyStore({ dialect: '${connection.dialect}', client }) takes ${what}.`,
+    );
+  switch (connection.dialect) {
+    case 'postgres':
+      return (sql, values) => runOnPostgres(connection.client, sql, values);
+    case 'mysql':
+      return (sql, values) => runOnMysql(connection.client, sql, values);
+    case 'sqlite':
+      return runnerOnSqlite(connection.client);
+  }
+}
+
+async function runOnPostgres(
+  client: PostgresPool,
+  sql: string,
+  values: (string | number)[],
+): Promise<SqlResult> {
+  const { rows, rowCount } = await client.query(sql, values);
+  return { rows: rows as Rows, changed: rowCount ?? 0 };
+}
+
+/** Prepared by the server: what the client would put into the text itself depends on the server's sql_mode. */
+async function runOnMysql(
+  client: MysqlPool,
+  sql: string,
+  values: (string | number)[],
+): Promise<SqlResult> {
+  const [result] = await client.execute(sql, values);
+  if (Array.isArray(result)) return { rows: result as Rows, changed: 0 };
+  return { rows: [], changed: (result as { readonly affectedRows: number }).affectedRows };
+}
+
+function runnerOnSqlite(client: SqliteDatabase): RunSql {
+  const prepared = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
+  return async (sql, values) => {
+    const statement = prepared.get(sql) ?? client.prepare(sql);
+    prepared.set(sql, statement);
+    if (sql.startsWith('SELECT')) return { rows: statement.all(...values) as Rows, changed: 0 };
+    return { rows: [], changed: statement.run(...values).changes };
+  };
+}

@@ -1,0 +1,95 @@
+import type { PostgresPool, SqlConnection } from './sql-clients.js';
+import { sqlIdempotencyStore, type SqlIdempotencyStoreOptions } from './sql-idempotency-store.js';
+import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-store.js';
+
+/** What it was asked; answers as often as wanted with a failure. */
+function recordingPool(failures: readonly object[] = []) {
+  const asked: { readonly sql: string; readonly values?: unknown[] }[] = [];
+  const left = [...failures];
+  const client: PostgresPool = {
+    query: async (sql, values) => {
+      asked.push({ sql, values });
+      const failure = left.shift();
+      if (failure) throw Object.assign(new Error('refused'), failure);
+      return { rows: [], rowCount: 1 };
+    },
+  };
+  return { client, asked };
+}
+
+const storeOn = (pool: { readonly client: PostgresPool }, table?: string) =>
+  sqlIdempotencyStore({ dialect: 'postgres', client: pool.client, table });
+
+describe('A SQL store', () => {
+  it('binds what it is given, and writes only the name of its table into the text', async () => {
+    const pool = recordingPool();
+    await storeOn(pool, 'shop.seen').claim(`'; DROP TABLE x; --`, 'me', 1.2);
+    expect(pool.asked).toHaveLength(1);
+    expect(pool.asked[0]!.sql).toContain('INSERT INTO shop.seen ');
+    expect(pool.asked[0]!.sql).not.toContain('DROP');
+    expect(pool.asked[0]!.values).toEqual([`'; DROP TABLE x; --`, 'me', 2]);
+  });
+
+  it('purges every five hundredth time that it marks something', async () => {
+    const pool = recordingPool();
+    const store = storeOn(pool);
+    for (let index = 0; index < 999; index++) await store.complete(`${index}`, 1_000);
+    const purges = () => pool.asked.filter(({ sql }) => /^DELETE .* LIMIT 1000\b/.test(sql)).length;
+    expect(purges()).toBe(1);
+    await store.complete('1000', 1_000);
+    expect(purges()).toBe(2);
+  });
+
+  it.each(['40001', '40P01', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'SQLITE_BUSY'])(
+    'does again what another transaction was in the way of: %s, but not for ever',
+    async (code) => {
+      const twice = recordingPool([{ code }, { code }]);
+      expect(await storeOn(twice).claim('k', 'me', 1)).toBe('new');
+      const thrice = recordingPool([{ code }, { code }, { code }]);
+      await expect(storeOn(thrice).claim('k', 'me', 1)).rejects.toMatchObject({ code });
+      expect(thrice.asked).toHaveLength(3);
+    },
+  );
+
+  it('passes any other failure on', async () => {
+    const pool = recordingPool([{ code: '42P01' }]);
+    await expect(storeOn(pool).complete('k', 1)).rejects.toMatchObject({ code: '42P01' });
+    expect(pool.asked).toHaveLength(1);
+  });
+
+  it('creates its table once more where another process does it at the same time', async () => {
+    await expect(storeOn(recordingPool([{ code: '23505' }])).createTable()).resolves.toBe(
+      undefined,
+    );
+    const denied = recordingPool([{ code: '42501' }, { code: '42501' }]);
+    await expect(storeOn(denied).createTable()).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it.each(['', 'a b', '1a', 'a;b', 'a.b.c', `a'`, 'a'.repeat(51)])(
+    'has no table that is called %j',
+    (table) => {
+      expect(() => storeOn(recordingPool(), table)).toThrow(/letters, digits and '_'/);
+    },
+  );
+
+  it.each<[string, unknown, RegExp]>([
+    ['oracle', {}, /dialects postgres, mysql, sqlite; got 'oracle'/],
+    ['constructor', {}, /knows the dialects/],
+    ['postgres', {}, /a Pool of pg \(npm i pg\)/],
+    ['mysql', { query: () => 0 }, /mysql2\/promise \(npm i mysql2\)/],
+    ['mysql', { execute: () => 0, promise: () => 0 }, /mysql2\/promise/],
+    ['sqlite', {}, /better-sqlite3 \(npm i better-sqlite3\)/],
+  ])('says what it takes: %s', (dialect, client, message) => {
+    const connection = { dialect, client } as SqlConnection;
+    expect(() => sqlIdempotencyStore(connection as SqlIdempotencyStoreOptions)).toThrow(message);
+  });
+});
+
+describe('A store of Redis', () => {
+  it('refuses a client that would not hear its NX, and so grant every claim', () => {
+    const nodeRedis = { set: () => 0, get: () => 0, eval: () => 0, sendCommand: () => 0 };
+    expect(() => redisIdempotencyStore(nodeRedis as unknown as RedisClient)).toThrow(
+      /npm i ioredis/,
+    );
+  });
+});

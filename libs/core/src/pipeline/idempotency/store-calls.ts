@@ -1,0 +1,81 @@
+import { within, type Runtime } from '@nest-event-bus/broker/runtime';
+import { IdempotencyStoreException } from '../../errors/idempotency-errors.js';
+import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+
+export interface StoreCallsOptions {
+  readonly binding: string;
+  readonly store: IdempotencyStore;
+  /** For one answer. */
+  readonly timeoutMs: number;
+  readonly runtime: Runtime;
+}
+
+const ANSWERS: readonly unknown[] = ['new', 'in-progress', 'done'] satisfies ClaimAnswer[];
+
+/** Asks a store that may throw, hang or talk nonsense: then it rejects with an IdempotencyStoreException, in bounded time. */
+export class StoreCalls {
+  constructor(private readonly options: StoreCallsOptions) {}
+
+  async claim(key: string, owner: string, leaseMs: number): Promise<ClaimAnswer> {
+    const { store } = this.options;
+    const claiming = promised(() => store.claim(key, owner, leaseMs));
+    try {
+      const answer = await this.#inTime('claim', claiming);
+      if (!ANSWERS.includes(answer)) throw this.#failure('claim', nonsense(answer));
+      return answer;
+    } catch (failure) {
+      // What is granted too late nobody uses. Where it cannot be given back, the lease ends by itself.
+      claiming
+        .then((late) => (late === 'new' ? store.release(key, owner) : undefined))
+        .catch(() => undefined);
+      throw failure;
+    }
+  }
+
+  async complete(key: string, ttlMs: number): Promise<void> {
+    const { store } = this.options;
+    await this.#inTime(
+      'complete',
+      promised(() => store.complete(key, ttlMs)),
+    );
+  }
+
+  async release(key: string, owner: string): Promise<void> {
+    const { store } = this.options;
+    await this.#inTime(
+      'release',
+      promised(() => store.release(key, owner)),
+    );
+  }
+
+  async #inTime<T>(what: string, answer: Promise<T>): Promise<T> {
+    const { runtime, timeoutMs } = this.options;
+    try {
+      return await within(
+        runtime,
+        timeoutMs,
+        answer,
+        () => new Error(`no answer within ${timeoutMs} ms`),
+      );
+    } catch (cause) {
+      throw this.#failure(what, cause);
+    }
+  }
+
+  #failure(what: string, cause: unknown): IdempotencyStoreException {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new IdempotencyStoreException(
+      `The idempotency store of binding '${this.options.binding}' could not ${what} a record (${why}). Records wait until the store answers again, unless idempotency.onStoreFailure is 'process'.`,
+      { cause },
+    );
+  }
+}
+
+async function promised<T>(call: () => T | PromiseLike<T>): Promise<T> {
+  return call();
+}
+
+function nonsense(answer: unknown): TypeError {
+  const shown = typeof answer === 'string' ? `'${answer}'` : typeof answer;
+  return new TypeError(`it answered ${shown} instead of 'new', 'in-progress' or 'done'`);
+}

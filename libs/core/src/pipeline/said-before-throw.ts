@@ -1,0 +1,19 @@
+import { read, textOf } from '../faults/thrown.js';
+import type { Outcome } from '../model/outcome.js';
+import type { ReadyRecord } from './preparation.js';
+import { thrownError } from './thrown-error.js';
+
+/** What the handler said of its record counts more than what it threw after it. undefined: it said nothing. */
+export function saidBeforeThrow(
+  { context }: Pick<ReadyRecord, 'context'>,
+  thrown: unknown,
+): Outcome | undefined {
+  const outcome = context.settleThrown();
+  if (outcome) {
+    const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
+    // Not the message, which may hold what no log should.
+    const error = textOf(read(thrownError(thrown), 'name'));
+    context.log.warn(`The handler threw after ${word}, which decides about its record.`, { error });
+  }
+  return outcome;
+}

@@ -1,0 +1,29 @@
+import type { OutgoingRecord } from '@nest-event-bus/broker';
+import { TransactionException } from '../../errors/transaction-errors.js';
+import type { RecordTransaction } from '../../model/record-transaction.js';
+
+/** What one call of a handler sends. Of a call that failed nothing is left. */
+export class RecordOutputs implements RecordTransaction {
+  readonly records: OutgoingRecord[] = [];
+  #isOver = false;
+
+  send(records: OutgoingRecord | readonly OutgoingRecord[]): void {
+    if (this.#isOver)
+      throw new TransactionException(
+        'ctx.transaction.send() came after the handler had returned, and nothing was sent: await what it does before it returns.',
+        false,
+      );
+    // Whoever fills the same object again does not change what was sent.
+    for (const record of isList(records) ? records : [records]) this.records.push({ ...record });
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+}
+
+function isList(
+  records: OutgoingRecord | readonly OutgoingRecord[],
+): records is readonly OutgoingRecord[] {
+  return Array.isArray(records);
+}

@@ -1,0 +1,202 @@
+import {
+  FencedError,
+  ProducerFencedError,
+  SendError,
+  TransactionCommittedError,
+  TransactionOutcomeUnknownError,
+  type BrokerDriver,
+  type DriverLogger,
+  type OffsetCommit,
+  type OutgoingRecord,
+  type ProducerSession,
+  type Transaction,
+} from '@nest-event-bus/broker';
+import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
+import type { Assignment } from '../../model/assignment.js';
+
+export interface SessionTransactionsParts {
+  readonly driver: Pick<BrokerDriver, 'producer'>;
+  readonly transactionalId: string;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** Records, and the progress that they are the result of. */
+export interface TransactionWork {
+  readonly outputs: readonly OutgoingRecord[];
+  readonly offset: OffsetCommit;
+  readonly assignment: Assignment;
+}
+
+/** `not-ours`: none of it counts, and whoever owns the partition now does the work. */
+export type TransactionEnd = 'committed' | 'not-ours';
+
+/**
+ * No handler runs in a transaction, so it is short; one that a process left open when it died holds
+ * up its partitions for so long, unless the process comes back sooner.
+ */
+const TRANSACTION_TIMEOUT_MS = 30_000;
+/** It is given up before the cluster does so, which would fence the producer. */
+const DELIVERY_TIMEOUT_MS = 20_000;
+const RETRY = { initialMs: 100, maxMs: 5_000 };
+
+/** The transactions of one session: its partitions take turns with its one producer. */
+export class SessionTransactions {
+  readonly #closing = new AbortController();
+  #producer: ProducerSession;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly parts: SessionTransactionsParts) {
+    this.#producer = this.#newProducer();
+  }
+
+  /**
+   * What an earlier process with this id has left open is aborted, and that process fenced. Asked
+   * for before the session joins: until it is aborted nobody can tell where its partitions begin.
+   */
+  takeOver(): void {
+    void this.#inTurn(() => this.#persist(() => this.#pass()));
+  }
+
+  /** Rejects with the reason for which none of it counts. */
+  commit(work: TransactionWork): Promise<TransactionEnd> {
+    return this.#inTurn(() => this.#commit(work));
+  }
+
+  /** Never rejects. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('The session is closed.'));
+    await this.#discard(this.#producer);
+  }
+
+  async #commit({ outputs, offset, assignment }: TransactionWork): Promise<TransactionEnd> {
+    if (!assignment.member()) return 'not-ours';
+    const transaction = await this.#begin();
+    try {
+      await transaction.send(outputs);
+      const member = assignment.member();
+      if (!member) throw new FencedError([offset], 'The partition was taken away.');
+      await transaction.sendOffsets({ ...member, offsets: [offset] });
+      await transaction.commit();
+      return 'committed';
+    } catch (error) {
+      return this.#failed(transaction, error, { outputs, offset, assignment });
+    }
+  }
+
+  async #failed(
+    transaction: Transaction,
+    error: unknown,
+    work: TransactionWork,
+  ): Promise<TransactionEnd> {
+    try {
+      await transaction.abort();
+    } catch (ending) {
+      if (ending instanceof TransactionCommittedError) return 'committed';
+      if (error instanceof TransactionOutcomeUnknownError) return this.#findOut(work, error);
+      // Nothing of it can count any more: the next transaction begins with its abort.
+    }
+    await this.#renewAfter(error);
+    if (error instanceof FencedError) return 'not-ours';
+    throw error;
+  }
+
+  /**
+   * Whether the commit came through. To guess wrong would double the work or lose it, so it is
+   * asked for as long as the partition is ours: the group's offset tells.
+   */
+  async #findOut(work: TransactionWork, unknown: Error): Promise<TransactionEnd> {
+    const { topic, partition, offset } = work.offset;
+    this.parts.logger.warn(
+      'It is not known whether a transaction is committed: the cluster is asked',
+      {
+        topic,
+        partition,
+        reason: unknown.message,
+      },
+    );
+    await this.#renewAfter(unknown);
+    let stored: number | undefined;
+    await this.#persist(async () => {
+      if (!work.assignment.member()) return;
+      await this.#pass();
+      stored = await work.assignment.stored();
+    });
+    if (stored === undefined) return 'not-ours';
+    if (stored >= offset) return 'committed';
+    throw unknown;
+  }
+
+  /** An empty transaction: whatever was open before it is ended. */
+  async #pass(): Promise<void> {
+    await (await this.#begin()).abort();
+  }
+
+  async #begin(): Promise<Transaction> {
+    try {
+      return await this.#producer.transaction();
+    } catch (error) {
+      await this.#renewAfter(error);
+      throw error;
+    }
+  }
+
+  /** By a time-out, or by another process with this id: only a new producer can go on. */
+  async #renewAfter(error: unknown): Promise<void> {
+    if (!isFence(error) || this.#closing.signal.aborted) return;
+    const { transactionalId, logger } = this.parts;
+    logger.warn(
+      'A transaction was fenced. Should this go on, another process has the same transactional id: give each a transactions.idPrefix of its own',
+      { transactionalId, reason: String(error) },
+    );
+    const fenced = this.#producer;
+    this.#producer = this.#newProducer();
+    await this.#discard(fenced);
+  }
+
+  /** Until it succeeds or the session is closed. */
+  async #persist(attempt: () => Promise<void>): Promise<void> {
+    const { runtime, logger } = this.parts;
+    const backoff = new Backoff(runtime, RETRY);
+    while (!this.#closing.signal.aborted) {
+      try {
+        return await attempt();
+      } catch (error) {
+        logger.debug('The transactions of a session wait for the cluster', {
+          reason: String(error),
+        });
+        await sleep(runtime, backoff.next(), this.#closing.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(step);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #newProducer(): ProducerSession {
+    return this.parts.driver.producer({
+      transactionalId: this.parts.transactionalId,
+      transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+      deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+      requestTimeoutMs: DELIVERY_TIMEOUT_MS / 2,
+      lingerMs: 0,
+    });
+  }
+
+  async #discard(producer: ProducerSession): Promise<void> {
+    await producer.close().catch((error: unknown) =>
+      this.parts.logger.warn('A transactional producer did not close in order', {
+        reason: String(error),
+      }),
+    );
+  }
+}
+
+function isFence(error: unknown): boolean {
+  if (error instanceof ProducerFencedError) return true;
+  const wraps = error instanceof SendError || error instanceof TransactionOutcomeUnknownError;
+  return wraps && isFence(error.cause);
+}

@@ -1,0 +1,127 @@
+import {
+  InvalidOptionError,
+  RecordTooLargeError,
+  type BrokerDriver,
+  type DriverLogger,
+  type OffsetCommit,
+} from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { TransactionException } from '../../errors/transaction-errors.js';
+import type { Delivery } from '../../model/delivery.js';
+import { handedBack, isFinal, succeeded, type Outcome } from '../../model/outcome.js';
+import { SessionTransactions, type TransactionEnd } from './session-transactions.js';
+
+export interface SliceTransactionsParts {
+  readonly driver: Pick<BrokerDriver, 'producer'>;
+  /** Of the session with this index. */
+  readonly transactionalId: (sessionIndex: number) => string;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** A record whose handler has answered. */
+export interface Handled {
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Commits what handlers have sent with the progress of their records, for all sessions of a
+ * container. Records of which nothing was sent need no transaction: intake commits them.
+ */
+export class SliceTransactions {
+  readonly #sessions = new Map<number, SessionTransactions>();
+
+  constructor(private readonly parts: SliceTransactionsParts) {}
+
+  open(sessionIndex: number): void {
+    const { transactionalId, ...parts } = this.parts;
+    const id = transactionalId(sessionIndex);
+    const session = new SessionTransactions({ ...parts, transactionalId: id });
+    this.#sessions.set(sessionIndex, session);
+    session.takeOver();
+  }
+
+  async close(sessionIndex: number): Promise<void> {
+    const session = this.#sessions.get(sessionIndex);
+    this.#sessions.delete(sessionIndex);
+    await session?.close();
+  }
+
+  /**
+   * Of records of one partition, in their order. An outcome for each up to the first that is not
+   * done: what was handled behind it does not count, for an offset says that all before it is done.
+   */
+  async settle(handled: readonly Handled[]): Promise<readonly Outcome[]> {
+    const end = handled.findIndex(({ outcome }) => !isFinal(outcome));
+    const stopped = handled[end]?.outcome;
+    const done = stopped ? handled.slice(0, end) : handled;
+    const outcomes = await this.#commit(done);
+    return stopped && outcomes.every(isFinal) ? [...outcomes, stopped] : outcomes;
+  }
+
+  async #commit(done: readonly Handled[]): Promise<readonly Outcome[]> {
+    const outputs = done.flatMap(({ outcome }) => outputsOf(outcome));
+    const last = done.at(-1)?.delivery;
+    if (!last || outputs.length === 0) return done.map(({ outcome }) => outcome);
+    const { assignment, sessionIndex } = last;
+    const session = this.#sessions.get(sessionIndex);
+    if (!assignment || !session) return [handedBack];
+    const offset = offsetBehind(last);
+    let ending: TransactionEnd;
+    try {
+      ending = await session.commit({ outputs, offset, assignment });
+    } catch (error) {
+      const isBadOutput = isBad(error);
+      return isBadOutput && done.length > 1
+        ? this.#commitOneByOne(done)
+        : [failedWith(error, isBadOutput)];
+    }
+    if (ending === 'not-ours') return [handedBack];
+    assignment.confirm(offset);
+    return done.map(({ outcome }) => withoutOutputs(outcome));
+  }
+
+  /** Nobody is to pay for what another record's handler has sent. */
+  async #commitOneByOne(done: readonly Handled[]): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const each of done) {
+      outcomes.push(...(await this.#commit([each])));
+      if (!outcomes.every(isFinal)) break;
+    }
+    return outcomes;
+  }
+}
+
+function offsetBehind({ record }: Delivery): OffsetCommit {
+  const { topic, partition, offset, leaderEpoch } = record;
+  return { topic, partition, offset: offset + 1, leaderEpoch };
+}
+
+function outputsOf(outcome: Outcome) {
+  return 'outputs' in outcome && outcome.outputs ? outcome.outputs : [];
+}
+
+function withoutOutputs(outcome: Outcome): Outcome {
+  if (outcome.kind === 'discarded') return { kind: 'discarded', reason: outcome.reason };
+  return outcome.kind === 'succeeded' ? succeeded : outcome;
+}
+
+/** The handler has sent what no broker takes: another try would send the same. Anything else is the world's. */
+function failedWith(cause: unknown, isBadOutput: boolean): Outcome {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const advice = isBadOutput ? 'Look at what the handler sends.' : 'It is tried again.';
+  const error = new TransactionException(
+    `What the handler sent could not be committed with its record: ${reason} ${advice}`,
+    !isBadOutput,
+    { cause },
+  );
+  return isBadOutput
+    ? { kind: 'failed', error, attempts: 1, ending: 'permanent' }
+    : { kind: 'failed', error, attempts: 0, ending: 'delivered-again' };
+}
+
+function isBad(error: unknown): boolean {
+  if (error instanceof RecordTooLargeError || error instanceof InvalidOptionError) return true;
+  return error instanceof Error && error.cause !== undefined && isBad(error.cause);
+}

@@ -1,0 +1,17 @@
+import type { OutgoingHeader } from '@nest-event-bus/broker';
+import type { EventContext } from '../model/event-context.js';
+import type { EventHeaders } from '../model/event-record.js';
+import { headerText } from '../model/header-text.js';
+
+/** What is being handled: the context, the record or the metadata that a handler got. */
+export type PublishCause = Pick<EventContext, 'raw'> | { readonly headers: EventHeaders };
+
+/** Of https://www.w3.org/TR/trace-context and baggage: what tools find a story's other events by. */
+const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
+
+export function traceHeaders(cause: PublishCause): readonly OutgoingHeader[] {
+  return TRACE_HEADERS.flatMap((key) => {
+    const value = 'raw' in cause ? headerText(cause.raw.headers, key) : cause.headers.get(key);
+    return value === undefined ? [] : [{ key, value }];
+  });
+}

@@ -1,0 +1,51 @@
+import { EventPublishException } from '../errors/publish-errors.js';
+import type { SerializedEvent, Serializer } from '../model/serializer.js';
+
+/** What of an event is written: its bytes, and what its readers need besides. */
+export interface WrittenForm {
+  readonly value: Buffer | string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FormTarget {
+  readonly binding: string;
+  readonly topic: string;
+  readonly serializer: Serializer;
+}
+
+/** A promise only where the serializer gives one. */
+export function writtenForm(
+  target: FormTarget,
+  event: unknown,
+): WrittenForm | Promise<WrittenForm> {
+  if (event === null || Buffer.isBuffer(event)) return { value: event };
+  try {
+    const serialized = target.serializer.serialize(event, { topic: target.topic });
+    return 'then' in serialized ? formLater(target, serialized) : formOf(target, serialized);
+  } catch (cause) {
+    throw unwritable(target, cause);
+  }
+}
+
+async function formLater(
+  target: FormTarget,
+  serialized: PromiseLike<SerializedEvent>,
+): Promise<WrittenForm> {
+  try {
+    return formOf(target, await serialized);
+  } catch (cause) {
+    throw unwritable(target, cause);
+  }
+}
+
+function formOf({ serializer }: FormTarget, { value, headers }: SerializedEvent): WrittenForm {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return { value, headers };
+  throw new TypeError(
+    `the serializer '${serializer.name}' gave ${typeof value} for its value. It must give a Buffer or a string.`,
+  );
+}
+
+function unwritable({ binding }: FormTarget, cause: unknown): EventPublishException {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new EventPublishException(`Cannot publish to binding '${binding}': ${reason}`, { cause });
+}
