@@ -35,24 +35,33 @@ export const rooms = {
   core: {
     model: { rooms: [], onlyPackages: [] },
     errors: { rooms: ['model'], onlyPackages: [] },
-    config: { rooms: ['model', 'errors'] },
+    // Whose fault a failure is: rules, and nothing but rules.
+    faults: { rooms: ['errors'], onlyPackages: [] },
+    config: { rooms: ['model', 'errors', 'faults'] },
     presets: { rooms: ['model', 'errors', 'config'] },
     discovery: { rooms: ['model', 'errors', 'config'] },
-    pipeline: { rooms: ['model', 'errors', 'config', 'discovery'] },
+    pipeline: { rooms: ['model', 'errors', 'faults', 'config', 'discovery'] },
+    // Where a failed record goes: what decides it, and what writes it there.
+    routing: { rooms: ['model', 'errors', 'faults', 'config'], onlyPackages: ['node:crypto'] },
     // What moves records knows nothing of Nest.
     intake: { rooms: ['model', 'errors'], onlyPackages: [] },
     container: { rooms: ['model', 'errors', 'config', 'intake'], onlyPackages: [] },
     publisher: { rooms: ['model', 'errors'], onlyPackages: [] },
+    // Reads what the others have measured; nobody asks it for anything but the figures.
+    observability: { rooms: ['model', 'container'], onlyPackages: [] },
     module: {
       rooms: [
         'model',
         'errors',
+        'faults',
         'config',
         'discovery',
         'pipeline',
+        'routing',
         'intake',
         'container',
         'publisher',
+        'observability',
       ],
     },
     terminus: { rooms: ['model', 'container'] },
@@ -60,11 +69,14 @@ export const rooms = {
       rooms: [
         'model',
         'errors',
+        'faults',
         'config',
         'discovery',
         'pipeline',
+        'routing',
         'container',
         'publisher',
+        'observability',
         'module',
       ],
     },

@@ -22,7 +22,8 @@ export class MemoryCase implements ContractBroker {
   openTransaction(): Promise<ContractTransaction> {
     const driver = memory({ broker: this.#broker, clientId: 'transactional-writer' });
     this.#writers.push(driver);
-    return driver.producer().transaction();
+    const transactionalId = this.runtime.uuid();
+    return driver.producer({ transactionalId }).transaction();
   }
 
   unplug(driver: BrokerDriver): Undo {

@@ -75,6 +75,10 @@ class Stage {
       },
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',
+        strictCommits: false,
+        listenerType: 'SINGLE',
+        processing: { by: 'partition', maxConcurrency: 64 },
+        stuckHandlerMs: 60_000,
         maxPollRecords: 50,
         maxPollIntervalMs: 60_000,
         idleBetweenPollsMs: 0,

@@ -35,7 +35,7 @@ class Handlers {
     await pause(1);
     if (isDown) {
       failedCalls++;
-      throw new Error('the database is down');
+      throw Object.assign(new Error('the database is down'), { code: 'ECONNREFUSED' });
     }
     done.push(`${partition}/${offset}`);
   }

@@ -56,6 +56,7 @@ class TestMember {
       coordinator,
       sessionId: this.sessionId,
       groupId,
+      groupInstanceId: null,
       topics,
       assignors: settings.assignors ?? ['sticky', 'range'],
       sessionTimeoutMs,
@@ -63,10 +64,10 @@ class TestMember {
       rebalanceTimeoutMs: settings.rebalanceTimeoutMs ?? 5_000,
       logger: silent,
       host: {
-        onAssigned: async (partitions, generation, ending) => {
+        onAssigned: async (partitions, generation) => {
           this.owned = partitions;
           this.events.push(`assigned ${partitions.length}`);
-          await on.onAssigned?.(partitions, generation, ending);
+          await on.onAssigned?.(partitions, generation);
         },
         onRevoked: async (partitions) => {
           this.events.push(`revoked ${partitions.length}`);

@@ -243,13 +243,14 @@ describeWithCluster('supervision behind a bad network', { proxied: true }, (clus
 
     it('when a join is pending', async () => {
       const groupId = unique('group');
+      const eager = { groupId, assignors: ['sticky'] } as const;
       const holding = await stage.reading({
-        groupId,
+        ...eager,
         onRevoked: async () => {
           await eventually(() => second.state === 'closed', { timeoutMs: 20_000 });
         },
       });
-      const second = stage.consumer({ groupId });
+      const second = stage.consumer(eager);
       const started = second.start().catch((error: Error) => error);
       await eventually(() => holding.events.includes('revoked 1'), { description: 'the join' });
       expect(await duration(second.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);

@@ -9,7 +9,7 @@ import type {
 import { CommitError } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 
-export interface WatchedOptions extends Pick<ConsumerOptions, 'sessionTimeoutMs'> {
+export interface WatchedOptions extends Pick<ConsumerOptions, 'sessionTimeoutMs' | 'assignors'> {
   readonly brokers: readonly string[];
   readonly groupId: string;
   readonly topic: string;
@@ -38,7 +38,7 @@ export class WatchedConsumer {
   readonly #onRevoked: WatchedOptions['onRevoked'];
 
   constructor(options: WatchedOptions) {
-    const { brokers, groupId, topic, sessionTimeoutMs = 10_000 } = options;
+    const { brokers, groupId, topic, assignors, sessionTimeoutMs = 10_000 } = options;
     this.#onRevoked = options.onRevoked;
     this.#driver = kafkajs({
       brokers,
@@ -48,6 +48,7 @@ export class WatchedConsumer {
     this.session = this.#driver.consumer({
       groupId,
       topics: [topic],
+      assignors,
       sessionTimeoutMs,
       heartbeatIntervalMs: Math.floor(sessionTimeoutMs / 5),
       rebalanceTimeoutMs: Math.max(5_000, sessionTimeoutMs),

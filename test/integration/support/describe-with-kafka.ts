@@ -35,6 +35,9 @@ export function describeWithCluster(
   options: KafkaServerOptions,
   suite: (cluster: () => StartedKafka) => void,
 ): void {
+  const listeners = Object.values(options.security?.listeners ?? {});
+  const missing = listeners.some(({ tls }) => tls) ? KafkaServer.missingForTls() : undefined;
+  if (missing !== undefined) return describeMissing(name, missing);
   describeWithJava(name, () => {
     let started: StartedKafka | undefined;
     beforeAll(async () => {
@@ -50,7 +53,8 @@ export function describeWithCluster(
   });
 }
 
-function describeMissing(name: string, missing = 'no Kafka'): void {
+/** Skipped by name, failed where CI=true. */
+export function describeMissing(name: string, missing = 'no Kafka'): void {
   describe(name, () => {
     if (process.env['CI'] !== 'true') return it.skip(missing, () => undefined);
     it('is not skipped where CI=true', () => {

@@ -4,3 +4,5 @@ export {
   describeWithKafka,
   type SharedKafka,
 } from './describe-with-kafka.js';
+export { describeWithRegistry } from './describe-with-registry.js';
+export { describeWithService } from './describe-with-service.js';

@@ -36,6 +36,8 @@ class GroupMember implements AssignmentListener {
     this.#session = kafkajs({ brokers, clientId: settings.name }).consumer({
       groupId,
       topics: [topic],
+      // Its stints are those of an eager group: all that was assigned at once is handed back at once.
+      assignors: ['sticky'],
       sessionTimeoutMs,
       heartbeatIntervalMs,
       rebalanceTimeoutMs,

@@ -1,0 +1,40 @@
+// An application whose handler fails always, and says each call and when it has joined its groups. It is killed.
+import {
+  ContainerRegistry,
+  EventBusModule,
+  EventHandler,
+  type EventContext,
+  type EventRecord,
+} from '@nest-event-bus/core';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { setTimeout } from 'node:timers/promises';
+
+interface Settings {
+  readonly brokers: readonly string[];
+  readonly binding: { readonly topic: string; readonly groupId: string };
+}
+
+const { brokers, binding } = JSON.parse(process.argv[2] ?? '') as Settings;
+
+@Injectable()
+class Handlers {
+  @EventHandler('orders')
+  async handle({ value }: EventRecord, { attempt }: EventContext): Promise<void> {
+    process.stdout.write(`called ${String(value)} in tier ${attempt.tier}\n`);
+    await setTimeout(Math.random() * 5);
+    throw new Error('the warehouse does not answer');
+  }
+}
+
+@Module({
+  imports: [EventBusModule.forRoot({ brokers, bindings: { orders: binding } })],
+  providers: [Handlers],
+})
+class OrdersModule {}
+
+const application = await NestFactory.createApplicationContext(OrdersModule, { logger: ['error'] });
+const { mainContainer, retryTierContainers } = application.get(ContainerRegistry).require('orders');
+const containers = [mainContainer, ...retryTierContainers];
+while (!containers.every(({ status }) => status.state === 'joined')) await setTimeout(20);
+process.stdout.write('joined\n');

@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { BrokerDriver, BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { DEFAULT_KAFKA_VERSION } from '@nest-event-bus/testing';
+import type { ResolvedDlt } from '../../../libs/core/src/config/resolved-binding.js';
+import { readTrail } from '../../../libs/core/src/model/retry-trail.js';
+import { DltPublisher } from '../../../libs/core/src/routing/dlt-publisher.js';
+import type { FailureStory } from '../../../libs/core/src/routing/failure-story.js';
+import { readDeadLetter } from '../../../libs/core/src/routing/headers/read-dead-letter.js';
+import { PublishTrouble } from '../../../libs/core/src/routing/publish-trouble.js';
+import type { RecordWriterParts } from '../../../libs/core/src/routing/record-writer.js';
+import {
+  RecordTooLargeForRetryError,
+  RetryPublisher,
+} from '../../../libs/core/src/routing/retry-publisher.js';
+import { recordOf, shown, storyOf } from '../../../libs/core/src/routing/story.spec-support.js';
+import { kafkaJars } from '../../../libs/testing/src/kafka/local/kafka-jars.js';
+import { describeWithJava, describeWithKafka, type SharedKafka } from '../support/index.js';
+
+const LETTER = { reason: 'NON_RETRYABLE', cause: 'permanent-error' } as const;
+
+/** The publishers of one binding on a real broker. */
+class Stage {
+  readonly driver: BrokerDriver;
+  readonly warnings: Readonly<Record<string, unknown>>[] = [];
+  readonly trouble: PublishTrouble;
+  readonly #logger: DriverLogger;
+
+  constructor(private readonly kafka: SharedKafka) {
+    this.driver = kafkajs({ brokers: kafka.brokers });
+    const quiet = (): void => undefined;
+    const warn: DriverLogger['warn'] = (_, context = {}) => void this.warnings.push(context);
+    this.#logger = { debug: quiet, info: quiet, warn, error: quiet };
+    this.trouble = new PublishTrouble('orders', realRuntime, this.#logger);
+  }
+
+  async topic(maxMessageBytes?: number): Promise<string> {
+    const name = this.kafka.unique('dead-letters');
+    const config =
+      maxMessageBytes === undefined ? undefined : { 'max.message.bytes': String(maxMessageBytes) };
+    await this.driver.admin().createTopics([{ name, partitions: 1, config }]);
+    return name;
+  }
+
+  parts(dlt: Partial<ResolvedDlt>): RecordWriterParts {
+    const producer = this.driver.producer();
+    const common = { headerProfile: ['eventbus'], publishTimeoutMs: 10_000 } as const;
+    return {
+      binding: { name: 'orders', dlt: { ...common, ...dlt } as ResolvedDlt },
+      producer: () => producer,
+      trouble: this.trouble,
+      runtime: realRuntime,
+      logger: this.#logger,
+    };
+  }
+
+  publish(story: FailureStory, dlt: Partial<ResolvedDlt>): Promise<unknown> {
+    return new DltPublisher(this.parts(dlt)).publish(story, LETTER);
+  }
+
+  async records(topic: string): Promise<readonly BrokerRecord[]> {
+    const admin = this.driver.admin();
+    const found: BrokerRecord[] = [];
+    const [mark] = await admin.watermarks(topic);
+    for await (const record of admin.readRange(topic, 0, 0, mark?.high ?? 0)) found.push(record);
+    return found;
+  }
+}
+
+describeWithKafka('dead letters on a real broker', (kafka) => {
+  const stage = new Stage(kafka);
+  const told = {
+    className: 'OutOfStock',
+    message: 'm'.repeat(1_000),
+    stack: 's'.repeat(2_000),
+  };
+
+  beforeEach(() => stage.warnings.splice(0));
+  afterAll(() => stage.driver.close());
+
+  it('are written whole where they fit, and read as they were told', async () => {
+    const topic = await stage.topic();
+    const headerProfile = ['eventbus', 'spring', 'plain'] as const;
+    const letter = await stage.publish(storyOf({ description: told }), { topic, headerProfile });
+    const [record] = await stage.records(topic);
+    expect(readDeadLetter(record!)).toEqual(letter);
+    expect(stage.warnings).toEqual([]);
+  });
+
+  it('land with less of their story in a topic that takes no more', async () => {
+    const topic = await stage.topic(1_700);
+    const value = Buffer.alloc(400, 255);
+    const story = storyOf({ record: recordOf({ value }), description: told });
+    await stage.publish(story, { topic, headerProfile: ['eventbus', 'plain'] });
+    const [record] = await stage.records(topic);
+    expect(record).toMatchObject({ key: story.record.key, value });
+    expect(shown(record!.headers)).toMatchObject({
+      trace: 'a',
+      'exception-message': '',
+      'x-eventbus-dlt-reason': 'NON_RETRYABLE',
+      'x-eventbus-last-exception-class': 'OutOfStock',
+    });
+    expect(stage.warnings).toMatchObject([{ to: topic, without: ['stack', 'message'] }]);
+  });
+
+  it('land as they were written first where nothing else fits', async () => {
+    const topic = await stage.topic(500);
+    const value = Buffer.alloc(400, 1);
+    const story = storyOf({ record: recordOf({ value }), description: told });
+    await stage.publish(story, { topic });
+    const [record] = await stage.records(topic);
+    expect(record?.value).toEqual(value);
+    expect(shown(record!.headers)).toEqual({ trace: 'a' });
+  });
+
+  it('are refused only where the record itself is too large; then the topic is in trouble', async () => {
+    const topic = await stage.topic(300);
+    const story = storyOf({ record: recordOf({ value: Buffer.alloc(400) }) });
+    await expect(stage.publish(story, { topic })).rejects.toThrow(
+      'It is too large even with the fewest headers. Raise max.message.bytes',
+    );
+    expect(stage.trouble.all).toMatchObject([{ topic }]);
+    expect(await stage.records(topic)).toEqual([]);
+  });
+
+  it('of a missing topic reject in time', async () => {
+    const topic = kafka.unique('missing');
+    const startedAt = realRuntime.monotonic();
+    await expect(stage.publish(storyOf(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
+      `could not be written to topic '${topic}'`,
+    );
+    expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
+  });
+
+  it('are not retries: those need their control headers', async () => {
+    const topic = await stage.topic(1_300);
+    const small = await stage.topic(400);
+    const retries = new RetryPublisher(stage.parts({ headerProfile: ['spring'] }));
+    const story = storyOf({ description: told });
+    await retries.publish(story, { tier: { number: 1, topic }, delivery: 1 });
+    const [record] = await stage.records(topic);
+    expect(readTrail(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
+    await expect(
+      retries.publish(story, { tier: { number: 1, topic: small }, delivery: 1 }),
+    ).rejects.toThrow(RecordTooLargeForRetryError);
+  });
+});
+
+describeWithKafka('dead letters of the profile spring', (kafka) => {
+  describeWithJava('and a Java program that knows only Spring', () => {
+    const stage = new Stage(kafka);
+    afterAll(() => stage.driver.close());
+
+    /** What the program prints. It is run from its source, for which Java has to be a JDK. */
+    const java = async (order: 'read' | 'write', topic: string): Promise<readonly string[]> => {
+      const { java: command, classPath } = await kafkaJars(DEFAULT_KAFKA_VERSION);
+      const program = join(__dirname, 'children/DeadLetters.java');
+      const flags = [
+        '-Dfile.encoding=UTF-8',
+        '-XX:+UseSerialGC',
+        '-XX:TieredStopAtLevel=1',
+        '-cp',
+        classPath,
+      ];
+      const { stdout } = await promisify(execFile)(
+        command,
+        [...flags, program, order, kafka.brokers.join(), topic],
+        { timeout: 50_000, killSignal: 'SIGKILL' },
+      );
+      return stdout.split('\n').filter((line) => line !== '');
+    };
+
+    it('are understood there', async () => {
+      const topic = await stage.topic();
+      const story = storyOf({ originalPartition: 258, originalOffset: 2n ** 40n });
+      await stage.publish(story, { topic, headerProfile: ['spring'] });
+      expect(await java('read', topic)).toEqual([
+        'kafka_dlt-exception-cause-fqcn=SqlError',
+        'kafka_dlt-exception-fqcn=OutOfStock',
+        'kafka_dlt-exception-message=no stock',
+        'kafka_dlt-exception-stacktrace=OutOfStock: no stock',
+        '    at handle',
+        'kafka_dlt-original-consumer-group=shop',
+        'kafka_dlt-original-offset=long 1099511627776 rest 0',
+        'kafka_dlt-original-partition=int 258 rest 0',
+        'kafka_dlt-original-timestamp=long 1700000000000 rest 0',
+        'kafka_dlt-original-topic=orders.events',
+      ]);
+    });
+
+    it('are understood here', async () => {
+      const topic = await stage.topic();
+      await java('write', topic);
+      const [record] = await stage.records(topic);
+      const letter = readDeadLetter(record!);
+      expect(letter).toMatchObject({
+        originalTopic: 'deal.events',
+        originalPartition: 11,
+        originalOffset: 2n ** 40n,
+        originalTimestamp: 1_700_000_000_123,
+        groupId: 'deals',
+        lastExceptionClass: 'org.springframework.kafka.listener.ListenerExecutionFailedException',
+        lastExceptionMessage: 'Größe unbekannt',
+        lastExceptionStacktrace: 'java.lang.IllegalStateException: Größe unbekannt',
+      });
+      expect(shown(letter.headers)).toEqual({ tenant: 'north' });
+    });
+  });
+});

@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process';
+import {
+  redisIdempotencyStore,
+  sqlIdempotencyStore,
+  withBloomFilter,
+  type SqlConnection,
+} from '@nest-event-bus/core';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { Redis } from 'ioredis';
+import { createPool } from 'mysql2/promise';
+import { describeIdempotencyStore } from '../../../libs/core/src/pipeline/idempotency/store-contract.spec-support.js';
+
+const REDIS = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const POSTGRES = process.env['POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
+const MYSQL = process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306/test';
+
+const table = `idempotency_${process.pid}_${Math.floor(realRuntime.random() * 1e9)}`;
+const elapse = (milliseconds: number): Promise<void> => sleep(realRuntime, milliseconds);
+
+/** Suites are declared at once, so the answer is waited for in a child. */
+function isThere(url: string): boolean {
+  const { hostname, port } = new URL(url);
+  const knock = `require('net').connect(${Number(port)}, '${hostname}').on('connect', () => process.exit(0)).on('error', () => process.exit(1)).setTimeout(3000, () => process.exit(1))`;
+  try {
+    execFileSync(process.execPath, ['-e', knock], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describeWith(what: string, missing: string | undefined, suite: () => void): void {
+  if (missing === undefined) return suite();
+  process.stderr.write(`SKIPPED, ${what}: ${missing}\n`);
+  describe(`the store of ${what}`, () => {
+    // oxlint-disable-next-line jest/no-disabled-tests
+    it.skip(`is not tried: ${missing}`, () => undefined);
+  });
+}
+
+const unreachable = (variable: string, url: string): string | undefined =>
+  isThere(url) ? undefined : `nobody answers at ${new URL(url).host} (${variable})`;
+
+interface Opened {
+  readonly connection: SqlConnection;
+  readonly run: (sql: string) => unknown;
+  readonly end: () => unknown;
+}
+
+type ClientOf<Dialect> = Extract<SqlConnection, { dialect: Dialect }>['client'];
+
+function openPostgres(): Opened {
+  const { Pool } = require('pg') as {
+    readonly Pool: new (options: object) => ClientOf<'postgres'> & { end(): Promise<void> };
+  };
+  const client = new Pool({ connectionString: POSTGRES, max: 10 });
+  const run = (sql: string): unknown => client.query(sql);
+  return { connection: { dialect: 'postgres', client }, run, end: () => client.end() };
+}
+
+function openMysql(): Opened {
+  const client = createPool({ uri: MYSQL, connectionLimit: 10 });
+  const run = (sql: string): unknown => client.query(sql);
+  return { connection: { dialect: 'mysql', client }, run, end: () => client.end() };
+}
+
+function openSqlite(): Opened {
+  const Sqlite = require('better-sqlite3') as new (
+    file: string,
+  ) => ClientOf<'sqlite'> & { close(): void };
+  const client = new Sqlite(':memory:');
+  const run = (sql: string): unknown => client.prepare(sql).run();
+  return { connection: { dialect: 'sqlite', client }, run, end: () => client.close() };
+}
+
+/** A native module: not every machine could build it. */
+function missingSqlite(): string | undefined {
+  try {
+    openSqlite().end();
+    return undefined;
+  } catch (error) {
+    return `better-sqlite3 cannot be loaded: ${String(error)}`;
+  }
+}
+
+describeWith('Redis', unreachable('REDIS_URL', REDIS), () => {
+  describeIdempotencyStore('the store of Redis', async () => {
+    const client = new Redis(REDIS);
+    const prefix = `${table}:`;
+    const end = async (): Promise<void> => {
+      const keys = await client.keys(`${prefix}*`);
+      if (keys.length > 0) await client.del(...keys);
+      await client.quit();
+    };
+    return { store: redisIdempotencyStore(client, { prefix }), elapse, end };
+  });
+});
+
+for (const [name, missing, open] of [
+  ['PostgreSQL', unreachable('POSTGRES_URL', POSTGRES), openPostgres],
+  ['MySQL', unreachable('MYSQL_URL', MYSQL), openMysql],
+  ['SQLite', missingSqlite(), openSqlite],
+] as const) {
+  describeWith(name, missing, () => {
+    const begin = async (suffix: string) => {
+      const { connection, run, end } = open();
+      const store = sqlIdempotencyStore({ ...connection, table: `${table}_${suffix}` });
+      await store.createTable();
+      const drop = async (): Promise<void> => {
+        await run(`DROP TABLE ${table}_${suffix}`);
+        await end();
+      };
+      return { store, connection, end: drop };
+    };
+
+    describeIdempotencyStore(`the store of ${name}`, async () => ({
+      ...(await begin('contract')),
+      elapse,
+    }));
+
+    describe(`the table of ${name}`, () => {
+      let world: Awaited<ReturnType<typeof begin>>;
+      beforeEach(async () => (world = await begin('table')));
+      afterEach(() => world.end());
+
+      it('may be created by several processes at once, and again', async () => {
+        await Promise.all(Array.from({ length: 8 }, () => world.store.createTable()));
+        const other = sqlIdempotencyStore({ ...world.connection, table: `${table}_table` });
+        await other.complete('k', 60_000);
+        expect(await world.store.claim('k', 'me', 60_000)).toBe('done');
+      });
+
+      it('is purged of what is over, a thousand rows at a time, and of nothing else', async () => {
+        const { store } = world;
+        const over = Array.from({ length: 1_100 }, (_, index) => `over-${index}`);
+        await Promise.all(over.map((key) => store.claim(key, 'me', 1)));
+        await Promise.all(['a', 'b'].map((key) => store.complete(key, 60_000)));
+        await store.claim('running', 'me', 60_000);
+        await elapse(50);
+        expect(await store.purge()).toBe(1_000);
+        expect(await store.purge()).toBe(100);
+        expect(await store.purge()).toBe(0);
+        expect(await store.claim('a', 'you', 60_000)).toBe('done');
+        expect(await store.claim('running', 'you', 60_000)).toBe('in-progress');
+      });
+
+      it('names what is done, page by page', async () => {
+        const { store } = world;
+        const done = Array.from({ length: 1_050 }, (_, index) => `done-${index}`);
+        await Promise.all(done.map((key) => store.complete(key, 60_000)));
+        await store.claim('running', 'me', 60_000);
+        await store.complete('forgotten', 1);
+        await elapse(50);
+        const named: string[] = [];
+        for await (const key of store.completedKeys()) named.push(key);
+        expect(named.toSorted()).toEqual(done.toSorted());
+      });
+
+      it('takes claims, marks and purges of many at the same time', async () => {
+        const { store } = world;
+        const lives = Array.from({ length: 600 }, async (_, index) => {
+          const key = `k-${index % 200}`;
+          const owner = `owner-${index}`;
+          const answer = await store.claim(key, owner, index % 3 === 0 ? 1 : 60_000);
+          if (index % 5 === 0) await store.purge();
+          if (answer !== 'new') return answer;
+          await (index % 2 === 0 ? store.complete(key, 1) : store.release(key, owner));
+          return answer;
+        });
+        const answers = new Set(await Promise.all(lives));
+        expect(answers.has('new')).toBe(true);
+      });
+
+      it('tells a Bloom filter of a new process what the one before has done', async () => {
+        const { store } = world;
+        await store.complete('old', 60_000);
+        const filtered = await withBloomFilter(store, { expected: 100, onlyThisProcess: true });
+        expect(await filtered.claim('old', 'me', 60_000)).toBe('done');
+        expect(await filtered.claim('new', 'me', 60_000)).toBe('new');
+        // The claim was spared: the table has no row of it.
+        expect(await store.claim('new', 'you', 60_000)).toBe('new');
+      });
+    });
+  });
+}

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import type { BrokerDriver, CommittedOffset, DriverLogger } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually, unique } from '@nest-event-bus/testing';
+import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
+import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
+import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
+import { type RecordProcessor, succeeded } from '../../../libs/core/src/model/outcome.js';
+import { describeWithKafka } from '../support/index.js';
+import { Child } from './children/child-process.js';
+
+const silent: DriverLogger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+describeWithKafka('the lanes on a real broker', ({ brokers }) => {
+  let topic: string;
+  let groupId: string;
+  let driver: BrokerDriver;
+  let intake: IntakeSession | undefined;
+
+  beforeEach(async () => {
+    [topic, groupId, intake] = [unique('lanes'), unique('group'), undefined];
+    driver = kafkajs({ brokers });
+    await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
+  });
+
+  afterEach(async () => {
+    await intake?.close();
+    await driver.close();
+  });
+
+  async function write(count: number, keys: number): Promise<void> {
+    const producer = driver.producer();
+    await producer.send(
+      upTo(count).map((index) => ({ topic, partition: 0, key: `key-${index % keys}`, value: '1' })),
+    );
+    await producer.close();
+  }
+
+  async function commit(): Promise<CommittedOffset | undefined> {
+    const offsets = await driver.admin().groupOffsets(groupId);
+    return offsets.find(({ partition }) => partition === 0);
+  }
+
+  const hasCommitted = (offset: number): Promise<unknown> =>
+    eventually(async () => (await commit())?.offset === offset, {
+      description: `offset ${offset} to be committed`,
+      timeoutMs: 30_000,
+      intervalMs: 50,
+    });
+
+  async function start(
+    processor: RecordProcessor,
+    settings: Partial<IntakeSettings>,
+  ): Promise<IntakeSession> {
+    intake = createIntakeSession({
+      containerId: 'eventbus-orders',
+      sessionIndex: 0,
+      driver,
+      consumer: { groupId, topics: [topic] },
+      settings: {
+        ackMode: 'MANUAL_IMMEDIATE',
+        strictCommits: false,
+        listenerType: 'SINGLE',
+        processing: { by: 'partition', maxConcurrency: 64 },
+        stuckHandlerMs: 60_000,
+        maxPollRecords: 50,
+        maxPollIntervalMs: 60_000,
+        idleBetweenPollsMs: 0,
+        rebalanceDrainTimeoutMs: 5_000,
+        failureBackoff: { initialMs: 50, maxMs: 500 },
+        ...settings,
+      },
+      processor,
+      runtime: realRuntime,
+      logger: silent,
+    });
+    await intake.start();
+    return intake;
+  }
+
+  it('by key have as many handlers at work as they may, and keep the order of each key', async () => {
+    await write(10_000, 1_000);
+    const seen = new Map<string, number>();
+    let [outOfOrder, workMs, running, most, startedAt] = [0, 0, 0, 0, 0];
+    const handle: RecordProcessor['process'] = async ({ record }) => {
+      startedAt ||= realRuntime.monotonic();
+      const key = String(record.key);
+      if ((seen.get(key) ?? -1) > record.offset) outOfOrder++;
+      seen.set(key, record.offset);
+      const ms = Math.random() * 5;
+      workMs += ms;
+      most = Math.max(most, ++running);
+      await sleep(realRuntime, ms);
+      running--;
+      return succeeded;
+    };
+    const processing = { by: 'key', maxConcurrency: 400 } as const;
+    const session = await start({ process: handle }, { processing });
+    await eventually(() => session.counts.succeeded === 10_000, { timeoutMs: 60_000 });
+    const tookMs = realRuntime.monotonic() - startedAt;
+    process.stderr.write(
+      `by key: ${Math.round(workMs)} ms of work in ${Math.round(tookMs)} ms, ratio ${(workMs / tookMs).toFixed(0)}\n`,
+    );
+    await hasCommitted(10_000);
+    expect([outOfOrder, most]).toEqual([0, 400]);
+  });
+
+  it('wait with a record until it is due, and hand it out neither early nor late', async () => {
+    const lateMs: number[] = [];
+    const session = await start(
+      {
+        process: ({ record }) => {
+          lateMs.push(realRuntime.now() - (record.timestamp + 300));
+          return succeeded;
+        },
+        dueAt: ({ timestamp }) => timestamp + 300,
+      },
+      {},
+    );
+    const producer = driver.producer({ lingerMs: 0 });
+    for (let sent = 0; sent < 50; sent++) {
+      await producer.send([{ topic, partition: 0, value: '1' }]);
+      await sleep(realRuntime, 20);
+    }
+    await producer.close();
+    await eventually(() => session.counts.succeeded === 50, { timeoutMs: 30_000 });
+    const sorted = lateMs.toSorted((one, other) => one - other);
+    process.stderr.write(`due: at most ${sorted.at(-1)} ms late, p50 ${sorted[25]} ms\n`);
+    expect(sorted[0]).toBeGreaterThanOrEqual(0);
+    expect(sorted[25]).toBeLessThan(50);
+  });
+
+  it('spare the handler, after a kill, what an acknowledged commit says is done', async () => {
+    await write(3_000, 300);
+    const settings = { brokers, topic, groupId, maxConcurrency: 50 };
+    const script = join(__dirname, 'children/keyed-orders.ts');
+    const first = new Child(script, { args: [JSON.stringify({ ...settings, stuckAt: 7 })] });
+    const done = ({ stdout }: Child): number[] =>
+      [...stdout.matchAll(/^done (\d+)$/gm)].map(([, offset]) => Number(offset));
+    await eventually(() => done(first).length > 1_500, { timeoutMs: 30_000 });
+    first.kill();
+    await first.ended;
+    const { offset = 0, metadata = null } = (await commit()) ?? {};
+    const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+    const isRecorded = (each: number): boolean =>
+      each < offset || runs.some(({ from, to }) => from <= each && each < to);
+    expect(offset).toBe(7);
+    expect(done(first).filter(isRecorded).length).toBeGreaterThan(500);
+    const second = new Child(script, { args: [JSON.stringify(settings)] });
+    await hasCommitted(3_000);
+    second.kill();
+    await second.ended;
+    const again = done(second).filter((each) => done(first).includes(each));
+    process.stderr.write(
+      `after the kill: ${done(first).length} were done, ${again.length} of them again\n`,
+    );
+    expect(done(second).filter(isRecorded)).toEqual([]);
+    expect(new Set([...done(first), ...done(second)])).toEqual(new Set(upTo(3_000)));
+  });
+});

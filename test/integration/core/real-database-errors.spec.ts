@@ -1,0 +1,231 @@
+import { faultOf, type Fault } from '@nest-event-bus/core';
+import { unique } from '@nest-event-bus/testing';
+import { createConnection, type Connection } from 'mysql2/promise';
+import { describeWithService } from '../support/index.js';
+import { closedPort, expectFault, thrownBy } from '../support/thrown-errors.js';
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+interface PostgresClient {
+  connect(): Promise<void>;
+  end(): Promise<void>;
+  query(sql: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  on(event: 'error', listener: () => void): this;
+}
+
+interface PostgresPool extends Omit<PostgresClient, 'connect'> {
+  connect(): Promise<{ release(): void }>;
+}
+
+// pg has no types of its own.
+const { Client, Pool } = require('pg') as {
+  readonly Client: new (options: object) => PostgresClient;
+  readonly Pool: new (options: object) => PostgresPool;
+};
+
+describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionString) => {
+  const table = unique('faults').replaceAll('-', '_');
+  const clients: PostgresClient[] = [];
+  let client: PostgresClient;
+
+  const open = async (options: object = {}): Promise<PostgresClient> => {
+    const opened = new Client({ connectionString, ...options }).on('error', () => undefined);
+    clients.push(opened);
+    await opened.connect();
+    return opened;
+  };
+
+  beforeAll(async () => {
+    client = await open();
+    await client.query(
+      `create table ${table} (id int primary key, name varchar(3) not null, price int check (price > 0), parent int references ${table})`,
+    );
+    await client.query(`insert into ${table} values (1, 'a', 1, null), (2, 'b', 1, null)`);
+  });
+
+  afterAll(async () => {
+    await (await open()).query(`drop table ${table}`);
+    await Promise.allSettled(clients.map((each) => each.end()));
+  });
+
+  const insert = (values: string) => () => client.query(`insert into ${table} values (${values})`);
+
+  it.each<[string, Fault, string]>([
+    ['a duplicate', 'message', "1, 'a', 1, null"],
+    ['null', 'message', '3, null, 1, null'],
+    ['a check', 'message', "3, 'a', -1, null"],
+    ['a text that is too long', 'message', "3, 'long', 1, null"],
+    ['no number', 'message', "'x', 'a', 1, null"],
+    ['a row that is not there yet', 'unknown', "3, 'a', 1, 77"],
+  ])('%s', (_, fault, values) => expectFault(fault, insert(values)));
+
+  it('a table that is not there', () =>
+    expectFault('unknown', () => client.query('select * from nowhere_at_all')));
+
+  it('a statement that takes too long', () =>
+    expectFault('world', async () =>
+      (await open({ statement_timeout: 30 })).query('select pg_sleep(5)'),
+    ));
+
+  it('an answer that takes too long', () =>
+    expectFault('world', async () =>
+      (await open({ query_timeout: 30 })).query('select pg_sleep(1)'),
+    ));
+
+  it('a row that is locked', async () => {
+    const other = await open();
+    await client.query('begin');
+    await client.query(`update ${table} set price = 2 where id = 1`);
+    await expectFault('world', () =>
+      other.query(`select * from ${table} where id = 1 for update nowait`),
+    );
+    await client.query('rollback');
+  });
+
+  it('a deadlock', async () => {
+    const other = await open();
+    await Promise.all([client.query('begin'), other.query('begin')]);
+    await client.query(`update ${table} set price = 2 where id = 1`);
+    await other.query(`update ${table} set price = 2 where id = 2`);
+    await expectFault('world', () =>
+      Promise.all([
+        client.query(`update ${table} set price = 3 where id = 2`),
+        other.query(`update ${table} set price = 3 where id = 1`),
+      ]),
+    );
+    await Promise.all([client.query('rollback'), other.query('rollback')]);
+  });
+
+  it('a transaction that lost against another', async () => {
+    const other = await open();
+    await client.query('begin isolation level repeatable read');
+    await client.query(`select * from ${table}`);
+    await other.query(`update ${table} set price = 9 where id = 1`);
+    await expectFault('world', () => client.query(`update ${table} set price = 8 where id = 1`));
+    await client.query('rollback');
+  });
+
+  it('a connection that the server ends, and its client afterwards', async () => {
+    const victim = await open();
+    const { rows } = await victim.query('select pg_backend_pid() as pid');
+    const query = thrownBy(() => victim.query('select pg_sleep(5)'));
+    await pause(50);
+    await client.query('select pg_terminate_backend($1)', [rows[0]?.['pid']]);
+    expect(faultOf(await query)).toBe('world');
+    await pause(50);
+    await expectFault('world', () => victim.query('select 1'));
+  });
+
+  it('a pool without a free connection', async () => {
+    const pool = new Pool({ connectionString, max: 1, connectionTimeoutMillis: 1_000 });
+    const taken = await pool.connect();
+    await expectFault('world', () => pool.query('select 1'));
+    taken.release();
+    await pool.end();
+  });
+
+  it('nobody listens', () =>
+    expectFault('world', async () =>
+      new Client({ host: '127.0.0.1', port: await closedPort() }).connect(),
+    ));
+});
+
+describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
+  const database = unique('faults').replaceAll('-', '_');
+  const connections: Connection[] = [];
+  let connection: Connection;
+
+  const open = async (): Promise<Connection> => {
+    const opened = await createConnection(url);
+    connections.push(opened);
+    // Else a connection that the server ends is an uncaught exception.
+    opened.on('error', () => undefined);
+    await opened.query(`use ${database}`);
+    return opened;
+  };
+
+  beforeAll(async () => {
+    const first = await createConnection(url);
+    await first.query(`create database ${database}`);
+    await first.end();
+    connection = await open();
+    await connection.query(
+      'create table items (id int primary key, name varchar(3) not null, price int check (price > 0), parent int, foreign key (parent) references items (id)) engine = innodb',
+    );
+    await connection.query("insert into items values (1, 'a', 1, null), (2, 'b', 1, null)");
+  });
+
+  afterAll(async () => {
+    await (await open()).query(`drop database ${database}`);
+    connections.forEach((each) => each.destroy());
+  });
+
+  it.each<[string, Fault, string]>([
+    ['a duplicate', 'message', "1, 'a', 1, null"],
+    ['null', 'message', '3, null, 1, null'],
+    ['a check', 'message', "3, 'a', -1, null"],
+    ['a text that is too long', 'message', "3, 'long', 1, null"],
+    ['no number', 'message', "'x', 'a', 1, null"],
+    ['a number that is too large', 'message', "99999999999, 'a', 1, null"],
+    ['a row that is not there yet', 'unknown', "3, 'a', 1, 77"],
+  ])('%s', (_, fault, values) =>
+    expectFault(fault, () => connection.query(`insert into items values (${values})`)),
+  );
+
+  it('a table that is not there', () =>
+    expectFault('unknown', () => connection.query('select * from nowhere_at_all')));
+
+  it('a row that is locked', async () => {
+    const other = await open();
+    await other.query('set innodb_lock_wait_timeout = 1');
+    await connection.query('begin');
+    await connection.query('update items set price = 2 where id = 1');
+    await expectFault('world', () => other.query('update items set price = 3 where id = 1'));
+    await connection.query('rollback');
+  });
+
+  it('a deadlock', async () => {
+    const other = await open();
+    await Promise.all([connection.query('begin'), other.query('begin')]);
+    await connection.query('update items set price = 2 where id = 1');
+    await other.query('update items set price = 2 where id = 2');
+    await expectFault('world', () =>
+      Promise.all([
+        connection.query('update items set price = 3 where id = 2'),
+        other.query('update items set price = 3 where id = 1'),
+      ]),
+    );
+    await Promise.all([connection.query('rollback'), other.query('rollback')]);
+  });
+
+  it('an answer that takes too long', () =>
+    expectFault('world', async () =>
+      (await open()).query({ sql: 'select sleep(1)', timeout: 30 }),
+    ));
+
+  it('a connection that the server ends, and its client afterwards', async () => {
+    const victim = await open();
+    const query = thrownBy(() => victim.query('select sleep(5)'));
+    await pause(50);
+    await connection.query(`kill ${victim.threadId}`);
+    expect(faultOf(await query)).toBe('world');
+    await expectFault('world', () => victim.query('select 1'));
+  });
+
+  it('a login that is refused', () =>
+    expectFault('world', () => {
+      const { hostname, port } = new URL(url);
+      return createConnection({
+        host: hostname,
+        port: Number(port),
+        user: 'nobody_at_all',
+        password: 'x',
+      });
+    }));
+
+  it('nobody listens', () =>
+    expectFault('world', async () =>
+      createConnection({ host: '127.0.0.1', port: await closedPort() }),
+    ));
+});

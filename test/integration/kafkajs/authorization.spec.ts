@@ -1,0 +1,187 @@
+import {
+  AuthorizationError,
+  type BrokerDriver,
+  type ConsumerSession,
+  type SendError,
+} from '@nest-event-bus/broker';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually, unique } from '@nest-event-bus/testing';
+import {
+  AclOperationTypes,
+  AclPermissionTypes,
+  AclResourceTypes,
+  ResourcePatternTypes,
+  type Admin,
+} from 'kafkajs';
+import { describeWithCluster } from '../support/index.js';
+import { plainClient } from '../testing/plain-client.js';
+import { nothing, SecuredClients, USER, USERS } from './secured-client.js';
+
+const security = {
+  users: USERS,
+  authorizer: true,
+  listeners: { checked: { sasl: 'PLAIN' } },
+} as const;
+
+type Right = 'READ' | 'WRITE' | 'DESCRIBE';
+type Resource = readonly ['TOPIC' | 'GROUP', string];
+
+const PATIENCE = { timeoutMs: 20_000 };
+
+describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
+  const clients = new SecuredClients(cluster);
+  let admin: Admin;
+  let alice: BrokerDriver;
+  let topic: string;
+  let groupId: string;
+
+  beforeAll(async () => {
+    admin = plainClient(cluster().brokers).admin();
+    await admin.connect();
+    // The coordinators come with the first group: what is measured below is not that.
+    const warmUp = clients
+      .trusted()
+      .consumer({ groupId: unique('first'), topics: [await aTopic()] });
+    await warmUp.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing });
+    await clients.close();
+  });
+  afterAll(() => admin.disconnect());
+
+  beforeEach(async () => {
+    topic = await aTopic();
+    groupId = unique('readers');
+    alice = clients.driver('checked', { sasl: { mechanism: 'plain', ...USER } });
+  });
+  afterEach(() => clients.close());
+
+  async function aTopic(): Promise<string> {
+    const name = unique('guarded');
+    const trusted = clients.trusted();
+    await trusted.admin().createTopics([{ name, partitions: 1 }]);
+    await trusted.producer().send([{ topic: name, value: 'first' }]);
+    return name;
+  }
+
+  const rule = ([type, resourceName]: Resource, right: Right) => ({
+    resourceType: AclResourceTypes[type],
+    resourceName,
+    resourcePatternType: ResourcePatternTypes.LITERAL,
+    principal: `User:${USER.username}`,
+    host: '*',
+    operation: AclOperationTypes[right],
+    permissionType: AclPermissionTypes.ALLOW,
+  });
+  const grant = (resource: Resource, right: Right): Promise<unknown> =>
+    admin.createAcls({ acl: [rule(resource, right)] });
+  const withdraw = (resource: Resource, right: Right): Promise<unknown> =>
+    admin.deleteAcls({ filters: [rule(resource, right)] });
+
+  /** A consumer that is starting, and what it has told about missing rights. */
+  function starting(): { consumer: ConsumerSession; refusals: Error[] } {
+    const consumer = alice.consumer({
+      groupId,
+      topics: [topic],
+      heartbeatIntervalMs: 200,
+      sessionTimeoutMs: 3_000,
+    });
+    const refusals: Error[] = [];
+    consumer.onStatus((status) => {
+      if (status.state === 'retrying' && status.error instanceof AuthorizationError)
+        refusals.push(status.error);
+    });
+    consumer.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing }).catch(nothing);
+    return { consumer, refusals };
+  }
+
+  const refused = (refusals: readonly Error[]): Promise<Error> =>
+    eventually(() => refusals[0], { ...PATIENCE, description: 'the refusal' });
+
+  const nextValue = async (consumer: ConsumerSession): Promise<string> =>
+    String((await consumer.poll(1, AbortSignal.timeout(20_000)))[0]?.value);
+
+  it('tells who may not see a topic what to grant, and lets him read once it is granted', async () => {
+    await grant(['GROUP', groupId], 'READ');
+    const { consumer, refusals } = starting();
+    expect((await refused(refusals)).message).toMatch(
+      new RegExp(`"${topic}".*Grant them Read on the topic`),
+    );
+    expect(consumer.status.state).toBe('retrying');
+    await grant(['TOPIC', topic], 'READ');
+    expect(await nextValue(consumer)).toBe('first');
+    expect(consumer.status.state).toBe('stable');
+  });
+
+  it('tells who may see a topic but not read it', async () => {
+    await grant(['GROUP', groupId], 'READ');
+    await grant(['TOPIC', topic], 'DESCRIBE');
+    const { consumer, refusals } = starting();
+    expect((await refused(refusals)).message).toMatch(/Grant them Read on the topic/);
+    await grant(['TOPIC', topic], 'READ');
+    expect(await nextValue(consumer)).toBe('first');
+    expect(consumer.status.state).toBe('stable');
+  });
+
+  it('is not asked again and again by who may not join a group, and lets him in once it is granted', async () => {
+    await grant(['TOPIC', topic], 'READ');
+    const { consumer, refusals } = starting();
+    expect((await refused(refusals)).message).toMatch(
+      new RegExp(`"${groupId}".*Grant them Read on the group`),
+    );
+    await sleep(realRuntime, 1_500);
+    expect(refusals).toHaveLength(1);
+    await grant(['GROUP', groupId], 'READ');
+    expect(await nextValue(consumer)).toBe('first');
+    expect(consumer.status.state).toBe('stable');
+  });
+
+  it.each<[string, readonly Right[]]>([
+    ['may not see the topic', []],
+    ['may read the topic only', ['READ']],
+  ])(
+    'writes nothing for who %s, says so of each record, and writes once it is granted',
+    async (_name, rights) => {
+      for (const right of rights) await grant(['TOPIC', topic], right);
+      const producer = alice.producer();
+      const send = () => producer.send([{ topic, value: 'second' }]);
+      const error = await send().catch((reason: SendError) => reason);
+      expect(error).toMatchObject({ code: 'SEND', retriable: false });
+      expect((error as SendError).outcomes).toMatchObject([
+        { state: 'not-written', error: { code: 'AUTHORIZATION' } },
+      ]);
+      await grant(['TOPIC', topic], 'WRITE');
+      expect(await send()).toMatchObject([{ offset: 1 }]);
+    },
+  );
+
+  it.each<[string, () => Resource]>([
+    ['group', () => ['GROUP', groupId]],
+    ['topic', () => ['TOPIC', topic]],
+  ])(
+    'that takes the right to a %s away from a member at work loses no record of his',
+    async (_name, resource) => {
+      await grant(['GROUP', groupId], 'READ');
+      await grant(['TOPIC', topic], 'READ');
+      const { consumer, refusals } = starting();
+      expect(await nextValue(consumer)).toBe('first');
+      await withdraw(resource(), 'READ');
+      const committing = consumer.commit([{ topic, partition: 0, offset: 1 }]);
+      await expect(committing).rejects.toMatchObject({
+        code: 'COMMIT_REFUSED',
+        cause: { code: 'AUTHORIZATION' },
+      });
+      await clients
+        .trusted()
+        .producer()
+        .send([{ topic, value: 'second' }]);
+      await refused(refusals);
+      await grant(resource(), 'READ');
+      const values: string[] = [];
+      await eventually(
+        async () => values.push(await nextValue(consumer)) && values.at(-1) === 'second',
+        PATIENCE,
+      );
+      await consumer.commit([{ topic, partition: 0, offset: 2 }]);
+      await eventually(() => consumer.status.state === 'stable', PATIENCE);
+    },
+  );
+});

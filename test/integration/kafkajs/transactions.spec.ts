@@ -1,0 +1,93 @@
+import type { BrokerDriver } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
+import { describeWithCluster } from '../support/index.js';
+import { ExactlyOnceWorker } from './exactly-once-worker.js';
+
+const PARTITIONS = 3;
+const INPUTS = 450;
+
+async function valuesOf(driver: BrokerDriver, topic: string): Promise<string[]> {
+  const values: string[] = [];
+  const admin = driver.admin();
+  for (const { partition } of await admin.watermarks(topic))
+    for await (const { value } of admin.readRange(topic, partition, 0, Number.MAX_SAFE_INTEGER))
+      values.push(String(value));
+  await admin.close();
+  return values;
+}
+
+describeWithCluster('transactions over a network that lies', { proxied: true }, (cluster) => {
+  const theProxy = (): TcpProxy => {
+    const [proxy] = cluster().proxies;
+    if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
+    return proxy;
+  };
+
+  /** Cuts connections, also in mid-sentence and with answers swallowed, until it is over. */
+  async function harass(isOver: () => boolean): Promise<number> {
+    let times = 0;
+    while (!isOver()) {
+      await sleep(realRuntime, 30 + realRuntime.random() * 250);
+      const chance = realRuntime.random();
+      if (chance < 0.3) theProxy().cut();
+      else if (chance < 0.5)
+        theProxy().cutAfter(1 + Math.floor(realRuntime.random() * 2_000), 'toServer');
+      else {
+        theProxy().swallow('toClient');
+        await sleep(realRuntime, 5 + realRuntime.random() * 40);
+        theProxy().forward();
+        theProxy().cut();
+      }
+      times++;
+    }
+    theProxy().forward();
+    return times;
+  }
+
+  it('consume, transform, produce: exactly one output for each input, whatever is cut, aborted or left', async () => {
+    const direct = kafkajs({ brokers: cluster().brokers });
+    const [source, target, groupId] = [unique('in'), unique('out'), unique('group')];
+    await direct.admin().createTopics([
+      { name: source, partitions: PARTITIONS },
+      { name: target, partitions: PARTITIONS },
+    ]);
+    const inputs = Array.from({ length: INPUTS }, (_, at) => `input ${at}`);
+    await direct
+      .producer()
+      .send(inputs.map((value, at) => ({ topic: source, partition: at % PARTITIONS, value })));
+
+    const drivers = [1, 2].map(() => kafkajs({ brokers: cluster().proxiedBrokers }));
+    const workers = drivers.map(
+      (driver) =>
+        new ExactlyOnceWorker({ driver, groupId, transactionalId: unique('tx'), source, target }),
+    );
+    const running = workers.map((worker) => worker.run());
+    let isOver = false;
+    const harassing = harass(() => isOver);
+    try {
+      await eventually(async () => new Set(await valuesOf(direct, target)).size === INPUTS, {
+        timeoutMs: 90_000,
+        intervalMs: 200,
+        description: 'an output for every input',
+      });
+    } finally {
+      isOver = true;
+      const times = await harassing;
+      for (const worker of workers) worker.stop();
+      await Promise.all(running);
+      process.stderr.write(
+        `exactly once: ${times} disturbances, ${JSON.stringify(workers.map(({ report }) => report))}\n`,
+      );
+      await Promise.all(drivers.map((driver) => driver.close()));
+    }
+    const outputs = await valuesOf(direct, target);
+    expect([...outputs].sort()).toEqual([...inputs].sort());
+    const committed = await direct.admin().groupOffsets(groupId);
+    expect(committed.map(({ offset }) => offset)).toEqual(
+      Array.from({ length: PARTITIONS }, () => INPUTS / PARTITIONS),
+    );
+    await direct.close();
+  }, 120_000);
+});

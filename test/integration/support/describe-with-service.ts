@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+
+/** Databases that a suite can use where they are there. */
+const SERVICES = {
+  PostgreSQL: ['POSTGRES_URL', 'postgres://postgres@127.0.0.1:5432/test'],
+  MySQL: ['MYSQL_URL', 'mysql://root@127.0.0.1:3306'],
+  Redis: ['REDIS_URL', 'redis://127.0.0.1:6379'],
+} as const;
+
+/** A suite with such a database; skipped by name where nobody answers at its address. */
+export function describeWithService(
+  service: keyof typeof SERVICES,
+  name: string,
+  suite: (url: string) => void,
+): void {
+  const [variable, usual] = SERVICES[service];
+  const url = process.env[variable] ?? usual;
+  if (isThere(url)) return describe(name, () => suite(url));
+  const missing = `no ${service} answers at ${new URL(url).host} (${variable})`;
+  describe(name, () => it.skip(missing, () => undefined));
+}
+
+/** Suites are declared at once, so the answer is waited for in a child. */
+function isThere(url: string): boolean {
+  const { hostname, port } = new URL(url);
+  const knock = `require('node:net').connect(${Number(port)}, ${JSON.stringify(hostname)}).on('connect', () => process.exit(0)).on('error', () => process.exit(1)).setTimeout(3000, () => process.exit(1))`;
+  try {
+    execFileSync(process.execPath, ['-e', knock], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
