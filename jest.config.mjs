@@ -34,6 +34,8 @@ export const shared = {
 /** What `npm test` runs. The apps and the chaos suites have commands and configurations of their own. */
 export default {
   reporters,
+  // Virtual time costs real work, and a busy machine has little of it to give. The integration project has a limit of its own.
+  testTimeout: 30_000,
   projects: [
     {
       ...shared,

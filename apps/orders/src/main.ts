@@ -3,9 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import type { OrderPlaced } from './order-handlers.js';
-import { OrdersModule, driver } from './orders.module.js';
-
-await driver.admin().createTopics([{ name: 'orders.events', partitions: 3 }]);
+import { OrdersModule } from './orders.module.js';
 
 const app = await NestFactory.create(OrdersModule);
 app.enableShutdownHooks();

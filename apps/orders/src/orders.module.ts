@@ -11,13 +11,21 @@ import { OrdersController } from './orders.controller.js';
 const brokers = process.env['KAFKA_BROKERS'];
 
 /** A broker inside the process, or the real one that KAFKA_BROKERS names. */
-export const driver = brokers ? kafkajs({ brokers }) : memory();
+const driver = brokers ? kafkajs({ brokers }) : memory();
 
 @Module({
   imports: [
     EventBusModule.forRoot({
       driver,
-      bindings: { orders: { topic: 'orders.events', groupId: 'order-service' } },
+      bindings: {
+        orders: {
+          topic: 'orders.events',
+          groupId: 'order-service',
+          // With the retry and dead-letter topics that a failed order goes to.
+          provisioning: 'create',
+          topics: { partitions: 3 },
+        },
+      },
     }),
     EventBusHealthModule,
     TerminusModule,

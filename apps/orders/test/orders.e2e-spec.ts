@@ -58,6 +58,10 @@ describe('npm start', () => {
     await demo.line(new RegExp(`order ${id} of ${customer} is being packed`));
   });
 
+  it('warns of nothing', () => {
+    expect(demo.lines.filter((line) => /WARN|ERROR/.test(line))).toEqual([]);
+  });
+
   it('packs an order that comes by HTTP', async () => {
     const response = await fetch(`${url}/orders`, {
       method: 'POST',
@@ -86,7 +90,7 @@ describe('npm start', () => {
   it('drains at Ctrl-C: everything is committed', async () => {
     demo.interrupt();
     await demo.ended;
-    const [revoked = ''] = await demo.line(/Partitions revoked.*$/);
+    const [revoked = ''] = await demo.line(/Partitions revoked {"container":"eventbus-orders".*$/);
     const committed = [...revoked.matchAll(/"committed":(\d+)/g)].map(([, offset]) =>
       Number(offset),
     );
