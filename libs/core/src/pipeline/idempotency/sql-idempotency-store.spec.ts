@@ -1,3 +1,4 @@
+import { VirtualRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { PostgresPool, SqlConnection } from './sql-clients.js';
 import { sqlIdempotencyStore, type SqlIdempotencyStoreOptions } from './sql-idempotency-store.js';
 import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-store.js';
@@ -6,19 +7,21 @@ import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-sto
 function recordingPool(failures: readonly object[] = []) {
   const asked: { readonly sql: string; readonly values?: unknown[] }[] = [];
   const left = [...failures];
+  let failsFrom = { index: Infinity, failure: {} };
   const client: PostgresPool = {
     query: async (sql, values) => {
       asked.push({ sql, values });
-      const failure = left.shift();
+      const failure = asked.length > failsFrom.index ? failsFrom.failure : left.shift();
       if (failure) throw Object.assign(new Error('refused'), failure);
       return { rows: [], rowCount: 1 };
     },
   };
-  return { client, asked };
+  const failFrom = (index: number, failure: object): void => void (failsFrom = { index, failure });
+  return { client, asked, failFrom };
 }
 
-const storeOn = (pool: { readonly client: PostgresPool }, table?: string) =>
-  sqlIdempotencyStore({ dialect: 'postgres', client: pool.client, table });
+const storeOn = (pool: { readonly client: PostgresPool }, table?: string, runtime?: Runtime) =>
+  sqlIdempotencyStore({ dialect: 'postgres', client: pool.client, table, runtime });
 
 describe('A SQL store', () => {
   it('binds what it is given, and writes only the name of its table into the text', async () => {
@@ -41,15 +44,35 @@ describe('A SQL store', () => {
   });
 
   it.each(['40001', '40P01', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'SQLITE_BUSY'])(
-    'does again what another transaction was in the way of: %s, but not for ever',
+    'does again what another transaction was in the way of, after longer and longer pauses: %s, but not for ever',
     async (code) => {
-      const twice = recordingPool([{ code }, { code }]);
-      expect(await storeOn(twice).claim('k', 'me', 1)).toBe('new');
-      const thrice = recordingPool([{ code }, { code }, { code }]);
-      await expect(storeOn(thrice).claim('k', 'me', 1)).rejects.toMatchObject({ code });
-      expect(thrice.asked).toHaveLength(3);
+      const failures = Array.from({ length: 8 }, () => ({ code }));
+      const runtime = new VirtualRuntime();
+      const pool = recordingPool(failures.slice(1));
+      const claimed = storeOn(pool, undefined, runtime).claim('k', 'me', 1);
+      await runtime.advance(4);
+      expect(pool.asked.length).toBeLessThanOrEqual(2);
+      await runtime.advance(2_000);
+      expect(await claimed).toBe('new');
+
+      const hopeless = recordingPool(failures);
+      const refused = expect(
+        storeOn(hopeless, undefined, runtime).claim('k', 'me', 1),
+      ).rejects.toMatchObject({ code });
+      await runtime.advance(2_000);
+      await refused;
+      expect(hopeless.asked).toHaveLength(8);
     },
   );
+
+  it('has marked what it has marked, also where the purge behind it fails', async () => {
+    const pool = recordingPool();
+    const store = storeOn(pool);
+    for (let index = 0; index < 499; index++) await store.complete(`${index}`, 1_000);
+    pool.failFrom(pool.asked.length + 1, { code: '57014' });
+    await expect(store.complete('499', 1_000)).resolves.toBe(undefined);
+    await expect(store.purge()).rejects.toMatchObject({ code: '57014' });
+  });
 
   it('passes any other failure on', async () => {
     const pool = recordingPool([{ code: '42P01' }]);

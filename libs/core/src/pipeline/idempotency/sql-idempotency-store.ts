@@ -1,3 +1,4 @@
+import { realRuntime, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
 import { runnerOf, type RunSql, type SqlConnection, type SqlResult } from './sql-clients.js';
 import {
@@ -12,6 +13,8 @@ import {
 export type SqlIdempotencyStoreOptions = SqlConnection & {
   /** `table` or `schema.table`. Default `eventbus_idempotency`. */
   readonly table?: string;
+  /** Default: the real one. */
+  readonly runtime?: Runtime;
 };
 
 const TABLE = /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/;
@@ -19,8 +22,12 @@ const TABLE = /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/;
 /** So many marks on, the first rows whose time is over are deleted: more than were added. */
 const MARKS_BETWEEN_PURGES = ROWS_AT_ONCE / 2;
 
-/** What two transactions do to each other may be repeated at once. */
-const TRIES = 3;
+/**
+ * What transactions do to each other is repeated, each time after a longer pause that nobody shares:
+ * whoever is refused together and comes back together is refused again.
+ */
+const TRIES = 8;
+const SHORTEST_PAUSE_MS = 4;
 const PASSING = ['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', '40001', '40P01', 'SQLITE_BUSY'];
 
 /** For all processes that use the database. Call `createTable()` once, or create the table as it does. */
@@ -31,9 +38,14 @@ export function sqlIdempotencyStore(options: SqlIdempotencyStoreOptions): SqlIde
 export class SqlIdempotencyStore implements IdempotencyStore {
   readonly #run: RunSql;
   readonly #dialect: SqlDialect;
+  readonly #runtime: Runtime;
   #marks = 0;
 
-  constructor({ table = 'eventbus_idempotency', ...connection }: SqlIdempotencyStoreOptions) {
+  constructor({
+    table = 'eventbus_idempotency',
+    runtime = realRuntime,
+    ...connection
+  }: SqlIdempotencyStoreOptions) {
     const dialect = Object.hasOwn(SQL_DIALECTS, connection.dialect)
       ? SQL_DIALECTS[connection.dialect]
       : undefined;
@@ -47,6 +59,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
       );
     this.#dialect = dialect(table);
     this.#run = runnerOf(connection);
+    this.#runtime = runtime;
   }
 
   /** Creates the table where it is not there. */
@@ -72,7 +85,9 @@ export class SqlIdempotencyStore implements IdempotencyStore {
   async complete(key: string, ttlMs: number): Promise<void> {
     await this.#execute(this.#dialect.complete, { key, milliseconds: ttlMs });
     this.#marks += 1;
-    if (this.#marks % MARKS_BETWEEN_PURGES === 0) await this.purge();
+    if (this.#marks % MARKS_BETWEEN_PURGES > 0) return;
+    // The mark is made, whatever becomes of the old rows: the next purge finds those, too.
+    await this.purge().catch(() => 0);
   }
 
   async release(key: string, owner: string): Promise<void> {
@@ -107,6 +122,8 @@ export class SqlIdempotencyStore implements IdempotencyStore {
         return await this.#run(sql, bound);
       } catch (error) {
         if (attempt === TRIES || !isPassing(error)) throw error;
+        const longest = 2 * SHORTEST_PAUSE_MS * 2 ** (attempt - 1);
+        await sleep(this.#runtime, (longest * (1 + this.#runtime.random())) / 2);
       }
     }
   }
