@@ -34,7 +34,7 @@ export class Child {
   async hasSaid(text: string): Promise<void> {
     await eventually(() => this.stdout.includes(text) || this.#hasEnded, {
       description: `the child to say '${text}'`,
-      timeoutMs: 15_000,
+      timeoutMs: 45_000,
     });
     if (!this.stdout.includes(text))
       throw new Error(
