@@ -25,7 +25,19 @@ import {
   ExternalContextCreator,
   ModuleRef,
 } from '@nestjs/core';
-import { of, tap, type Observable } from 'rxjs';
+import {
+  catchError,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  race,
+  retry,
+  tap,
+  throwError,
+  type Observable,
+} from 'rxjs';
+import { ConsumerResult } from '../model/consumer-result.js';
 import {
   contextOf,
   deliver,
@@ -140,8 +152,9 @@ describe('a record that failed is never a success', () => {
     expect(await failureOf(handlers[0]!)).toBeInstanceOf(Boom);
     expect(seen).toEqual([]);
     // They were there: who asks for them has them.
-    await deliver({ invoke: handlers[0]!.invokeWith!('all') });
-    expect(seen).toEqual(['cache']);
+    const invoke = handlers[0]!.invokeWith!('all');
+    expect(await failureOf({ invoke })).toMatchObject({ code: 'HANDLER_REFUSED' });
+    expect(seen).toEqual(['cache', expect.objectContaining({ code: 'HANDLER_REFUSED' })]);
   });
 
   const locals: readonly (readonly [string, MethodDecorator, object])[] = [
@@ -385,6 +398,71 @@ describe("enhancers: 'all'", () => {
     const invoke = handlers[0]!.invokeWith!('all');
     expect(await failureOf({ invoke })).toMatchObject({ code: 'HANDLER_REFUSED' });
     expect(seen).toEqual(['jwt']);
+  });
+
+  const globally = (intercept: NestInterceptor['intercept']): Provider => ({
+    provide: APP_INTERCEPTOR,
+    useValue: { intercept },
+  });
+  const answer = async (host: new () => object, intercept: NestInterceptor['intercept']) => {
+    const { handlers } = await explore({ providers: [host, globally(intercept)] });
+    return deliver({ invoke: handlers[0]!.invokeWith!('all') });
+  };
+
+  it.each<[string, NestInterceptor['intercept']]>([
+    ['makes an answer of an error', (_, next) => next.handle().pipe(catchError(() => of(1)))],
+    ['answers before the handler does', (_, next) => race(next.handle(), NEVER, of(1))],
+    ['answers in its place', () => of('cached')],
+  ])('a global interceptor that %s makes no success', async (_name, intercept) => {
+    class Slow {
+      @EventHandler('orders')
+      async handle(): Promise<void> {
+        await Promise.resolve();
+        throw new Boom('handler');
+      }
+    }
+    await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in the place of Slow.handle/);
+  });
+
+  it('what the handler says counts, whatever a global interceptor makes of it', async () => {
+    const result = ConsumerResult.error('bad');
+    class Saying {
+      @EventHandler('orders')
+      handle(): ConsumerResult {
+        return result;
+      }
+    }
+    const wrapped = answer(Saying, (_, next) => next.handle().pipe(map((data) => ({ data }))));
+    expect(await wrapped).toBe(result);
+  });
+
+  it('a global interceptor may fail a record, and see it tried again', async () => {
+    let calls = 0;
+    class Flaky {
+      @EventHandler('orders')
+      handle(): void {
+        if (++calls === 1) throw new Boom('handler');
+      }
+    }
+    await expect(answer(Flaky, (_, next) => next.handle().pipe(retry(1)))).resolves.toBeUndefined();
+    const failing = answer(Succeeding, (_, next) =>
+      next.handle().pipe(mergeMap(() => throwError(() => new Boom('interceptor')))),
+    );
+    await expect(failing).rejects.toThrow('interceptor');
+  });
+
+  it('what a handler has declared itself is its own word', async () => {
+    class Local extends Failing {
+      @EventHandler('orders')
+      @UseInterceptors({
+        intercept: (_context: ExecutionContext, next: CallHandler) =>
+          next.handle().pipe(catchError(() => of('recovered'))),
+      })
+      override handle(): void {
+        super.handle();
+      }
+    }
+    expect(await answer(Local, (_, next) => next.handle())).toBe('recovered');
   });
 
   it('refuses request-scoped global ones, which would be left out', async () => {

@@ -1,6 +1,7 @@
-import type { CanActivate, ArgumentsHost } from '@nestjs/common';
+import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
 import type { EnhancerScope } from './enhancers.js';
+import { GlobalBoundary } from './global-boundary.js';
 import type { HandlerHost } from './handler-host.js';
 import { PARAMETERS_KEY } from './nest-metadata.js';
 import { parameterName } from './parameters.js';
@@ -37,6 +38,11 @@ interface Collaborators {
       invokeCustomFilters(error: unknown, host: ArgumentsHost): unknown;
     };
   };
+  readonly interceptorsContextCreator: InterceptorsOf;
+}
+
+interface InterceptorsOf {
+  create(...place: EnhancerPlace): readonly NestInterceptor[];
 }
 
 type EnhancerPlace = [
@@ -55,6 +61,8 @@ type EnhancerPlace = [
 export class NestContexts {
   readonly #creator: ExternalContextCreator;
   readonly #collaborators: Collaborators;
+  /** Where nothing is global, nothing stands between it and the handler. */
+  readonly #boundary: GlobalBoundary | undefined;
 
   constructor(
     container: NestContainer,
@@ -62,9 +70,12 @@ export class NestContexts {
     private readonly host: HandlerHost,
     private readonly method: string,
   ) {
-    this.#creator = ExternalContextCreator.fromContainer(
-      scope === 'all' ? container : withoutGlobals(container),
-    );
+    const local = ExternalContextCreator.fromContainer(withoutGlobals(container));
+    this.#creator = scope === 'all' ? ExternalContextCreator.fromContainer(container) : local;
+    this.#boundary =
+      scope === 'all'
+        ? boundaryBetween(this.#creator, local, `${host.type.name}.${method}`)
+        : undefined;
     // Nest looks among providers only: the guards of a controller would be skipped.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#collaborators = collaboratorsOf(this.#creator);
@@ -91,7 +102,9 @@ export class NestContexts {
       { guards: false, interceptors: true, filters: false },
       CONTEXT_TYPE,
     );
-    return (args) => call(...args) as unknown;
+    const boundary = this.#boundary;
+    if (!boundary) return (args) => call(...args) as unknown;
+    return (args) => boundary.around(args, () => call(...args) as unknown);
   }
 
   /** Hands an error to the filter that catches it, if one does. */
@@ -119,13 +132,43 @@ function withoutGlobals(container: NestContainer): NestContainer {
   return modulesOnly as NestContainer;
 }
 
+/** Nest has global interceptors first, then those of the class, then those of the method. */
+function boundaryBetween(
+  creator: ExternalContextCreator,
+  local: ExternalContextCreator,
+  origin: string,
+): GlobalBoundary {
+  const boundary = new GlobalBoundary(origin);
+  const all = collaboratorsOf(creator).interceptorsContextCreator;
+  const own = collaboratorsOf(local).interceptorsContextCreator;
+  const interceptorsContextCreator: InterceptorsOf = {
+    create: (...place) => {
+      const found = all.create(...place);
+      return found.toSpliced(found.length - own.create(...place).length, 0, boundary);
+    },
+  };
+  Object.assign(creator, { interceptorsContextCreator });
+  return boundary;
+}
+
 function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
   const found = creator as unknown as Partial<Collaborators>;
   const { guardsContextCreator, guardsConsumer, filtersContextCreator } = found;
-  if (!guardsContextCreator || !guardsConsumer || !filtersContextCreator) {
+  const { interceptorsContextCreator } = found;
+  if (
+    !guardsContextCreator ||
+    !guardsConsumer ||
+    !filtersContextCreator ||
+    !interceptorsContextCreator
+  ) {
     throw new Error(
-      'This version of @nestjs/core keeps its guards or filters elsewhere: the event bus cannot apply enhancers with it. Use one that the event bus supports.',
+      'This version of @nestjs/core keeps its guards, filters or interceptors elsewhere: the event bus cannot apply enhancers with it. Use one that the event bus supports.',
     );
   }
-  return { guardsContextCreator, guardsConsumer, filtersContextCreator };
+  return {
+    guardsContextCreator,
+    guardsConsumer,
+    filtersContextCreator,
+    interceptorsContextCreator,
+  };
 }

@@ -15,7 +15,7 @@ export class HandlerDiscoveryException extends EventBusException {
   }
 }
 
-/** A guard refused the record. It is not the record's fault: the partition waits, nothing is dead-lettered. */
+/** A guard refused the record, or a global interceptor kept it from its handler. It is not the record's fault: the partition waits, nothing is dead-lettered. */
 export class HandlerRefusedException extends EventBusException {
   readonly code = 'HANDLER_REFUSED';
   readonly retriable = true;

@@ -15,10 +15,11 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
-import { of, tap, type Observable } from 'rxjs';
+import { catchError, map, of, retry, tap, type Observable } from 'rxjs';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { Payload } from '../discovery/parameters.js';
+import type { EventContext } from '../model/event-context.js';
 import { World } from './application.spec-support.js';
 
 let world: World;
@@ -79,6 +80,24 @@ class Caching implements NestInterceptor {
     const key = context.getHandler().name;
     if (this.#known.has(key)) return of(this.#known.get(key));
     return next.handle().pipe(tap((value) => this.#known.set(key, value)));
+  }
+}
+
+/** Turns what went wrong into an answer, as an API does. */
+class Recovering implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(catchError(() => of({ statusCode: 500 })));
+  }
+}
+
+/** Calls again, and gives everything the form of an answer. */
+class Wrapping implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      retry(1),
+      catchError(() => of(undefined)),
+      map((data) => ({ data })),
+    );
   }
 }
 
@@ -145,6 +164,16 @@ const globals: Globals = [
     'an interceptor that caches',
     { provide: APP_INTERCEPTOR, useClass: Caching },
     (application) => application.useGlobalInterceptors(new Caching()),
+  ],
+  [
+    'an interceptor that recovers',
+    { provide: APP_INTERCEPTOR, useClass: Recovering },
+    (application) => application.useGlobalInterceptors(new Recovering()),
+  ],
+  [
+    'an interceptor that tries again and wraps what comes of it',
+    { provide: APP_INTERCEPTOR, useClass: Wrapping },
+    (application) => application.useGlobalInterceptors(new Wrapping()),
   ],
   [
     'a pipe that refuses',
@@ -270,15 +299,30 @@ describe('what is global', () => {
     expect(calls).toBe(0);
   });
 
-  it('and answers for the handler was asked to, and is taken at its word', async () => {
-    const answering: Provider = {
-      provide: APP_INTERCEPTOR,
-      useValue: { intercept: () => of('cached') },
+  it('and answers in the place of the handler holds the record back: nobody has handled it', async () => {
+    let isAnswering = true;
+    const intercept = (_: ExecutionContext, next: CallHandler): Observable<unknown> =>
+      isAnswering ? of('cached') : next.handle();
+    const answering: Provider = { provide: APP_INTERCEPTOR, useValue: { intercept } };
+    const application = await world.startOrders([working(), answering], { enhancers: 'all' });
+    await expectTheRecordToStay();
+    expect(world.health(application)).toMatchObject({ status: 'DEGRADED' });
+    isAnswering = false;
+    await expectItToBeHandled();
+  });
+
+  it('and says itself that a record is done is taken at its word', async () => {
+    const intercept = (context: ExecutionContext): Observable<unknown> => {
+      context.getArgByIndex<EventContext>(1).acknowledge();
+      return of('seen before');
     };
-    await world.startOrders([Failing, answering], { enhancers: 'all' });
+    const knowing: Provider = { provide: APP_INTERCEPTOR, useValue: { intercept } };
+    const application = await world.startOrders([working(), knowing], { enhancers: 'all' });
     await world.write('orders', '{}');
     expect(calls).toBe(0);
     expect(await world.committed()).toBe(1);
+    expect(countsOf(application)).toMatchObject({ succeeded: 0, discarded: 1 });
+    expect(world.said.warnings.filter((line) => line.includes('acknowledge'))).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { HandlerRefusedException } from '../errors/handler-errors.js';
 import { read, textOf } from '../faults/thrown.js';
 import type { Outcome } from '../model/outcome.js';
 import type { ReadyRecord } from './preparation.js';
@@ -9,7 +10,8 @@ export function saidBeforeThrow(
   thrown: unknown,
 ): Outcome | undefined {
   const outcome = context.settleThrown();
-  if (outcome) {
+  // Whoever keeps a record from its handler, and says what becomes of it, has contradicted nobody.
+  if (outcome && !(thrown instanceof HandlerRefusedException)) {
     const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
     // Not the message, which may hold what no log should.
     const error = textOf(read(thrownError(thrown), 'name'));
