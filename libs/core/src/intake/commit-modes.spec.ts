@@ -101,7 +101,7 @@ describe('a wait for a commit', () => {
   });
 });
 
-describe('the safety valve of a BATCH listener', () => {
+describe('the safety valve', () => {
   const batch = { listenerType: 'BATCH', maxPollIntervalMs: 10_000, maxPollRecords: 5 } as const;
 
   /** Handlers of three seconds each. */
@@ -126,24 +126,33 @@ describe('the safety valve of a BATCH listener', () => {
     return { world, member, received, committed };
   }
 
-  it('ends a slice at 70 % of maxPollIntervalMs: commits what is done, gives back the rest', async () => {
-    const { world, member, received, committed } = await slow({});
-    expect(member.offsets()).toEqual(upTo(7));
-    // Three records in nine seconds, then a slice with a clock of its own.
-    expect(new Set(received.map((time) => Math.round(time / 1_000)))).toEqual(new Set([0, 9, 18]));
-    expect(committed).toEqual([3, 6, 7]);
-    const { counts } = member.intake;
-    expect(counts.slicesCut).toBe(2);
-    expect(counts.handedBack).toBeGreaterThanOrEqual(2 + 2);
-    expect(reconciles(counts)).toBe(true);
-    await world.end();
-  });
+  it.each<[IntakeSettings['listenerType'], Partial<IntakeSettings>, readonly number[]]>([
+    ['BATCH', {}, [3, 6, 7]],
+    ['SINGLE', { ackMode: 'MANUAL' }, [3, 6, 7]],
+    ['SINGLE', { ackMode: 'MANUAL_IMMEDIATE' }, upTo(7, 1)],
+  ])(
+    'of a %s listener with %o ends a slice at 70 %% of maxPollIntervalMs: what is done is committed, the rest begins anew',
+    async (listenerType, settings, commits) => {
+      const { world, member, received, committed } = await slow({ listenerType, ...settings });
+      expect(member.offsets()).toEqual(upTo(7));
+      // Three records in nine seconds, then a slice with a clock of its own.
+      const begins = received.map((time) => Math.round(time / 1_000));
+      expect(begins).toEqual([0, 0, 0, 9, 9, 9, 18]);
+      expect(committed).toEqual(commits);
+      const { counts } = member.intake;
+      expect(counts.slicesCut).toBe(2);
+      expect(counts.handedBack).toBeGreaterThanOrEqual(2 + 2);
+      expect(reconciles(counts)).toBe(true);
+      await world.end();
+    },
+  );
 
-  it('leaves a slice alone that is within its time, and one of a SINGLE listener', async () => {
-    for (const settings of [{ maxPollIntervalMs: 60_000 }, { listenerType: 'SINGLE' } as const]) {
-      const { world, member } = await slow(settings);
+  it.each(['BATCH', 'SINGLE'] as const)(
+    'leaves a slice of a %s listener alone that is within its time',
+    async (listenerType) => {
+      const { world, member } = await slow({ listenerType, maxPollIntervalMs: 60_000 });
       expect(member.intake.counts).toMatchObject({ slicesCut: 0, handedBack: 0 });
       await world.end();
-    }
-  });
+    },
+  );
 });

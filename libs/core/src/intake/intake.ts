@@ -20,7 +20,7 @@ export interface IntakeOptions {
   readonly consumer: ConsumerOptions;
   readonly settings: IntakeSettings;
   readonly processor: RecordProcessor;
-  /** Of the container, whose sessions share it. Left out: the session has one of its own. */
+  /** Of the container, whose sessions share it. Left out: the session knows of itself only. */
   readonly lingering?: LingeringHandlers;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -95,7 +95,7 @@ export interface IntakeCounts {
   /** Given back unhandled: by the handler, by a pause, by a revocation, at shutdown. */
   readonly handedBack: number;
   readonly inFlight: number;
-  /** Slices that the safety valve has ended; what was left of them counts as handed back. */
+  /** Slices that the safety valve has ended; what waited in them counts as handed back. */
   readonly slicesCut: number;
 }
 

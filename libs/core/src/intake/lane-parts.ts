@@ -7,7 +7,6 @@ import type { IntakeSettings } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
 import type { ProgressParts } from './partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
-import type { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import type { Tally } from './tally.js';
 
 /** Why a lane stopped at a record. Without a delay, intake's own backoff decides. */
@@ -72,8 +71,6 @@ export interface LaneParts {
   readonly membership?: Membership;
   /** Handlers of earlier assignments of the partition that still run in this process. */
   readonly predecessors: readonly LaneDelivery[];
-  /** Where a slice is given up when it takes too long. */
-  readonly valve?: PollIntervalSafetyValve;
 }
 
 export interface KeyedLaneParts extends LaneParts {

@@ -5,6 +5,7 @@ import { asError, failedBy, isPending, noOutcome } from './answers.js';
 import { LaneDelivery } from './lane-delivery.js';
 import { holdOf, type LaneParts, type Setback } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
+import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import { whenOutlived } from './predecessors.js';
 
 /** Hands out the records of its partition one after the other, or slice by slice. One that is set back holds them all. */
@@ -16,10 +17,12 @@ export class SerialLane extends PartitionLane {
   #sliceAt = 0;
   #backoff: Backoff | undefined;
   #predecessors: readonly LaneDelivery[];
+  readonly #valve: PollIntervalSafetyValve;
 
   constructor(assigned: AssignedPartition, parts: LaneParts) {
     super(assigned, parts);
     this.#predecessors = parts.predecessors;
+    this.#valve = new PollIntervalSafetyValve(parts.runtime, parts.settings.maxPollIntervalMs);
   }
 
   get running(): readonly LaneDelivery[] {
@@ -52,7 +55,7 @@ export class SerialLane extends PartitionLane {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    const { processor, commits, observer, runtime, settings, valve } = this.parts;
+    const { processor, commits, observer, runtime, settings } = this.parts;
     if (this.#predecessors.length > 0) {
       await whenOutlived(runtime, this.#predecessors, settings.maxPollIntervalMs);
       this.#predecessors = [];
@@ -60,15 +63,18 @@ export class SerialLane extends PartitionLane {
     const isStrict = commits.waits && commits.after === 'record';
     while (this.mayTake()) {
       this.#sliceAt = runtime.now();
-      const since = valve && runtime.monotonic();
+      const since = runtime.monotonic();
       if (processor.processSlice) await this.#workOnSlice();
       else {
         // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
         for (let left = settings.maxPollRecords; left > 0 && this.mayTake(); left--) {
           const delivery = this.#take();
           let outcome: Outcome;
+          // A handler that answers at once leaves others no time: the clock need not be asked.
+          let mayBeLate = false;
           try {
             const answer = processor.process(delivery);
+            mayBeLate = isPending(answer);
             outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
           } catch (error) {
             outcome = failedBy(error);
@@ -77,7 +83,7 @@ export class SerialLane extends PartitionLane {
           this.#conclude(delivery, outcome);
           if (this.isAwaited) this.#becomeQuiet();
           if (isStrict) await observer.whenStored(this);
-          if (since !== undefined && left > 1 && valve?.check(since)) {
+          if (mayBeLate && left > 1 && this.#valve.check(since)) {
             await this.#cutSlice();
             break;
           }
