@@ -23,6 +23,7 @@ const runs = fc
 const metadata = fc.record({
   offset: fc.integer({ min: 0, max: 2 ** 44 }),
   leaderEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
+  lastEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
   topicId: fc.option(fc.base64String({ minLength: 4, maxLength: 24 })),
   runs,
 });
@@ -59,16 +60,20 @@ describe('the metadata of a commit', () => {
       from: 2 * index + 1,
       to: 2 * index + 2,
     }));
-    const encoded = encodeMetadata(0, { leaderEpoch: 7, topicId: null, runs: every }, 4_096);
+    const encoded = encodeMetadata(
+      0,
+      { leaderEpoch: 7, lastEpoch: 7, topicId: null, runs: every },
+      4_096,
+    );
     expect(encoded).toMatchObject({ isComplete: true });
     expect(encoded?.text.length).toBeLessThan(2_020);
   });
 
   it('is nothing where nothing is done beyond the offset, or nothing has room', () => {
-    const empty = { leaderEpoch: 1, topicId: 'id', runs: [] };
+    const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', runs: [] };
     expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
     const one = { ...empty, runs: [{ from: 6, to: 7 }] };
-    expect(encodeMetadata(5, one, 9)).toBeUndefined();
+    expect(encodeMetadata(5, one, 12)).toBeUndefined();
     expect(encodeMetadata(5, one, 0)).toBeUndefined();
   });
 
@@ -76,20 +81,22 @@ describe('the metadata of a commit', () => {
     ['none', null],
     ['an empty one', ''],
     ["somebody else's", 'committed by my-tool'],
-    ['a newer version', 'eb2 3 id BB'],
-    ['an older version', 'eb0 3 id BB'],
-    ['one that was cut off in a number', 'eb1 3 id Bg'],
-    ['one that was cut off in a run', 'eb1 3 id BBB'],
-    ['a run of nothing', 'eb1 3 id BA'],
-    ['foreign digits', 'eb1 3 id B+'],
-    ['offsets beyond what is exact', `eb1 3 id B${'_'.repeat(12)}B`],
+    ['a newer version', 'eb2 3/3 id BB'],
+    ['an older version', 'eb0 3/3 id BB'],
+    ['one that was cut off in a number', 'eb1 3/3 id Bg'],
+    ['one that was cut off in a run', 'eb1 3/3 id BBB'],
+    ['a run of nothing', 'eb1 3/3 id BA'],
+    ['one without the last epoch', 'eb1 3 id BB'],
+    ['foreign digits', 'eb1 3/3 id B+'],
+    ['offsets beyond what is exact', `eb1 3/3 id B${'_'.repeat(12)}B`],
   ])('of another writer is nothing: %s', (_, text) => {
     expect(decodeMetadata(5, text)).toBeUndefined();
   });
 
   it('reads what it wrote when it was new', () => {
-    expect(decodeMetadata(5, 'eb1 3 bXktdG9waWM BBCgB')).toEqual({
+    expect(decodeMetadata(5, 'eb1 3/4 bXktdG9waWM BBCgB')).toEqual({
       leaderEpoch: 3,
+      lastEpoch: 4,
       topicId: 'bXktdG9waWM',
       runs: [
         { from: 6, to: 7 },

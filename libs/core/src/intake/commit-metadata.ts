@@ -2,10 +2,12 @@ import type { Run } from './offset-tracker.js';
 
 /**
  * What a commit says of the records beyond its offset. It holds for one log only: that of this topic
- * id, in which the record at the offset was written in this leader epoch.
+ * id, in which the record at the offset was written in this leader epoch, and none that is done in a
+ * later one than `lastEpoch`.
  */
 export interface DoneBeyond {
   readonly leaderEpoch: number;
+  readonly lastEpoch: number;
   /** null where the broker has none. */
   readonly topicId: string | null;
   /** Ascending, apart, and all of them beyond the offset. */
@@ -28,10 +30,10 @@ const MORE = 1 << BITS;
 /** As many runs as fit, from the first on; undefined where none does. */
 export function encodeMetadata(
   offset: number,
-  { leaderEpoch, topicId, runs }: DoneBeyond,
+  { leaderEpoch, lastEpoch, topicId, runs }: DoneBeyond,
   maxLength: number,
 ): Encoded | undefined {
-  let text = `${SIGN} ${leaderEpoch} ${topicId ?? ''} `;
+  let text = `${SIGN} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
   let end = offset;
   for (const { from, to } of runs) {
     const run = numberText(from - end) + numberText(to - from);
@@ -45,11 +47,17 @@ export function encodeMetadata(
 
 /** undefined for whatever was not written by `encodeMetadata`. */
 export function decodeMetadata(offset: number, text: string | null): DoneBeyond | undefined {
-  const match = /^eb1 (-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
+  const match = /^eb1 (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
   if (!match) return undefined;
-  const [, epoch = '', topicId = '', digits = ''] = match;
+  const [, leaderEpoch, lastEpoch, topicId = '', digits = ''] = match;
   const runs = runsOf(offset, digits);
-  return runs && { leaderEpoch: Number(epoch), topicId: topicId === '' ? null : topicId, runs };
+  if (!runs) return undefined;
+  return {
+    leaderEpoch: Number(leaderEpoch),
+    lastEpoch: Number(lastEpoch),
+    topicId: topicId === '' ? null : topicId,
+    runs,
+  };
 }
 
 function runsOf(offset: number, digits: string): readonly Run[] | undefined {

@@ -59,6 +59,15 @@ export class OffsetTracker {
     this.#passKnown();
   }
 
+  /** From here on nothing is done, whatever somebody said. Nothing was received there yet. */
+  forget(offset: number): void {
+    this.#known = this.#known
+      .filter(({ from }) => from < offset)
+      .map(({ from, to }) => ({ from, to: Math.min(to, offset) }));
+    this.#next = Math.min(this.#next, offset);
+    this.#doneUpTo = Math.min(this.#doneUpTo, offset);
+  }
+
   /** False for a record that is at work or done already: it must not be handed out again. */
   receive(offset: number): boolean {
     if (offset < this.#next) return false;

@@ -46,11 +46,11 @@ describe('what is committed of a partition', () => {
   it('is told again where only what is done beyond the gap has changed', () => {
     const progress = withGap();
     const first = progress.commitPoint();
-    expect(first).toMatchObject({ offset: 0, metadata: 'eb1 0 one CB' });
+    expect(first).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CB' });
     if (first) progress.confirm(first);
     expect(progress.commitPoint()).toBeUndefined();
     progress.tracker.complete(4);
-    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0 one CBBB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CBBB' });
     for (const offset of [0, 1, 3]) progress.tracker.complete(offset);
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 5, leaderEpoch: 0 });
   });
@@ -65,18 +65,18 @@ describe('what is committed of a partition', () => {
     const budget = new MetadataBudget();
     const progress = withGap({ budget, topicId: 'i'.repeat(90) });
     progress.tracker.complete(4);
-    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([101, false]);
-    budget.refused(198);
-    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([99, true]);
+    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([103, false]);
+    budget.refused(202);
+    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([101, true]);
     budget.refused(140);
-    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([49, undefined, true]);
+    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([50, undefined, true]);
     budget.refused(60);
     expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([0, undefined, false]);
   });
 });
 
 describe('what an earlier owner has committed', () => {
-  const metadata = 'eb1 0 one CB';
+  const metadata = 'eb1 0/0 one CB';
 
   it('spares the handler what is done', () => {
     const progress = progressWith({ metadata });
@@ -84,7 +84,7 @@ describe('what an earlier owner has committed', () => {
     expect(receive(progress, 0, 1, 2, 3)).toEqual([0, 1, 3]);
     expect(progress.commitPoint()).toBeUndefined();
     progress.tracker.complete(0);
-    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0 one BB' });
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/0 one BB' });
   });
 
   it.each<[string, Given, readonly BrokerRecord[]]>([
@@ -96,7 +96,7 @@ describe('what an earlier owner has committed', () => {
       recordsOf(0, 1, 2).map((record) => ({ ...record, leaderEpoch: 4 })),
     ],
     ['the record there is gone', {}, recordsOf(1, 2)],
-    ['it is of another version', { metadata: 'eb2 0 one CB' }, recordsOf(0, 1, 2)],
+    ['it is of another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
   ])('is discarded where %s, and taken back', (_, given, records) => {
     const progress = progressWith({ metadata, ...given });
     expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
@@ -104,6 +104,29 @@ describe('what an earlier owner has committed', () => {
     expect(progress.commitPoint()).toEqual(
       isOurs ? { topic: 't', partition: 0, offset: expect.any(Number), leaderEpoch: 0 } : undefined,
     );
+  });
+
+  const inEpochs = (...epochs: readonly number[]): readonly BrokerRecord[] =>
+    epochs.map((leaderEpoch, offset) => ({ ...recordsOf(offset)[0]!, leaderEpoch }));
+
+  it('is told with the epoch of the last record that is done', () => {
+    const progress = progressWith();
+    for (const record of inEpochs(0, 0, 2, 3)) progress.receive(record);
+    progress.tracker.complete(2);
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
+  });
+
+  it.each<[string, string, readonly number[], readonly number[]]>([
+    ['a leader that moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
+    ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    ['a log that was cut at the next record', 'eb1 0/3 one BD', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    ['a log that was cut in between', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
+  ])('is believed of records that were there then: %s', (_, said, epochs, expected) => {
+    const progress = progressWith({ metadata: said });
+    const received = inEpochs(...epochs).filter((record) => progress.receive(record));
+    expect(received.map(({ offset }) => offset)).toEqual(expected);
+    for (const { offset } of received) progress.tracker.complete(offset);
+    expect(progress.commitPoint()).toMatchObject({ offset: epochs.length });
   });
 
   it('is discarded where nothing is in the log at its offset', () => {

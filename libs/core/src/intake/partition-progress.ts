@@ -18,6 +18,8 @@ export class PartitionProgress {
   #metadata: string | null;
   /** What an earlier owner says is done, until the first record shows whether it speaks of this log. */
   #heard: DoneBeyond | undefined;
+  /** It is believed; a record that was written later than all that it speaks of shows that the log was cut since. */
+  #believed: { readonly lastEpoch: number; readonly end: number } | undefined;
   #isDisowned = false;
   #isFull = false;
 
@@ -48,6 +50,7 @@ export class PartitionProgress {
   /** False for a record that must not be handed out. */
   receive(record: BrokerRecord): boolean {
     if (this.#heard) this.#verify(this.#heard, record);
+    else if (this.#believed) this.#doubt(this.#believed, record);
     this.#epochs.note(record.offset, record.leaderEpoch);
     return this.tracker.receive(record.offset);
   }
@@ -80,16 +83,31 @@ export class PartitionProgress {
     this.#heard = undefined;
     const { topicId, budget } = this.parts;
     const runs = this.tracker.doneBeyondGap();
-    const leaderEpoch = this.#epochs.at(watermark);
-    const encoded = encodeMetadata(watermark, { leaderEpoch, topicId, runs }, budget.units);
+    const said = {
+      leaderEpoch: this.#epochs.at(watermark),
+      lastEpoch: this.#epochs.at((runs.at(-1)?.to ?? 0) - 1),
+      topicId,
+      runs,
+    };
+    const encoded = encodeMetadata(watermark, said, budget.units);
     this.#isFull = budget.units > 0 && runs.length > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
   }
 
   /** A log that was cut and written anew has another epoch there; one that was compacted has no record there. */
-  #verify({ leaderEpoch, runs }: DoneBeyond, record: BrokerRecord): void {
+  #verify({ leaderEpoch, lastEpoch, runs }: DoneBeyond, record: BrokerRecord): void {
     this.#heard = undefined;
     const { next } = this.tracker;
-    if (record.offset === next && record.leaderEpoch === leaderEpoch) this.tracker.know(runs);
+    if (record.offset !== next || record.leaderEpoch !== leaderEpoch) return;
+    this.tracker.know(runs);
+    this.#believed = { lastEpoch, end: runs.at(-1)?.to ?? 0 };
+  }
+
+  /** Epochs only grow along a log: what is done there was written before, and cut off since. */
+  #doubt({ lastEpoch, end }: { lastEpoch: number; end: number }, record: BrokerRecord): void {
+    const isBehind = record.offset >= end;
+    const isOfAnotherLog = !isBehind && record.leaderEpoch > lastEpoch;
+    if (isBehind || isOfAnotherLog) this.#believed = undefined;
+    if (isOfAnotherLog) this.tracker.forget(record.offset);
   }
 }
