@@ -9,6 +9,7 @@ import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { PublishTroubles } from '../model/publish-trouble.js';
 import { bindingKey } from '../model/binding-ref.js';
+import { assemblyViolations } from './assembly-rules.js';
 import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './join-slots.js';
@@ -49,12 +50,13 @@ interface Blueprint {
 
 /** Builds the main container of a binding and those of its retry tiers. Nothing in here touches the broker. */
 export class ContainerFactory {
+  readonly #lingering = new LingeringHandlers();
+
   constructor(private readonly options: ContainerFactoryOptions) {}
 
   create(binding: ResolvedBinding, parts: ContainerParts): ContainerRegistration {
-    refuseAmbiguousCluster(binding);
-    refuseTornSlices(binding, parts.processor);
-    refuseMissingTransactions(binding, parts.driver);
+    const violations = assemblyViolations({ binding, ...parts });
+    if (violations.length > 0) throw new ConfigurationValidationException(violations);
     const { runtime, logger } = this.options;
     const warning = staticMemberWarning(binding, runtime.hostname());
     if (warning) logger.warn(warning);
@@ -75,6 +77,7 @@ export class ContainerFactory {
       since: this.options.runtime.now(),
       pauses: Object.freeze([]),
       lastCommand: undefined,
+      startFailure: undefined,
     });
   }
 
@@ -86,7 +89,7 @@ export class ContainerFactory {
   ): MessageContainer {
     const { createSession, slots, runtime, logger } = this.options;
     const settings = intakeSettings(binding);
-    const lingering = new LingeringHandlers();
+    const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
       id,
       topic: consumer.topics.join(','),
@@ -143,57 +146,4 @@ function tierBlueprints(binding: ResolvedBinding, parts: ContainerParts): readon
     consumer: tierConsumer(binding, tier),
     processor: parts.tierProcessor(tier),
   }));
-}
-
-/** `a:b` with `c` and `a` with `b:c` would share a key. */
-function refuseAmbiguousCluster({ name, cluster }: ResolvedBinding): void {
-  if (cluster.includes(':'))
-    refuse(
-      'CLUSTER',
-      name,
-      'cluster',
-      cluster,
-      `a cluster's name has no ":" in it; call '${cluster}' something else.`,
-    );
-}
-
-/** The rules of the configuration do not know the handlers. */
-function refuseTornSlices(
-  { name, processing: { by } }: ResolvedBinding,
-  processor: RecordProcessor,
-) {
-  if (by !== 'partition' && processor.processSlice)
-    refuse(
-      'BATCH_PROCESSING',
-      name,
-      'processing.by',
-      by,
-      `its handler takes whole slices of a partition, which '${by}' takes apart. Set processing.by to 'partition', or use @EventHandler.`,
-    );
-}
-
-/** Nor do they know the driver. */
-function refuseMissingTransactions(
-  { name, cluster, transactions }: ResolvedBinding,
-  { name: driver, capabilities }: BrokerDriver,
-): void {
-  if (transactions.enabled && !capabilities.transactions)
-    refuse(
-      'TRANSACTIONS_UNSUPPORTED',
-      name,
-      'transactions.enabled',
-      true,
-      `the driver '${driver}' of cluster '${cluster}' has no transactions. Use another one, or set it to false.`,
-    );
-}
-
-function refuse(
-  rule: string,
-  binding: string,
-  key: string,
-  value: unknown,
-  message: string,
-): never {
-  const path = `bindings.${binding}.${key}`;
-  throw new ConfigurationValidationException([{ rule, binding, path, value, message }]);
 }

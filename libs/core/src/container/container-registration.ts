@@ -43,6 +43,8 @@ export interface ContainerRegistration {
   readonly since: number;
   readonly pauses: readonly BindingPause[];
   readonly lastCommand: LastCommand | undefined;
+  /** Why it could not do what it was last told: to start. */
+  readonly startFailure: Error | undefined;
 }
 
 export function containersOf({

@@ -15,6 +15,8 @@ export interface StateUpdate {
   readonly state?: ContainerState;
   readonly pauses?: readonly BindingPause[];
   readonly lastCommand?: LastCommand;
+  /** undefined takes it away. */
+  readonly startFailure?: Error | undefined;
 }
 
 export type RegistryChange =

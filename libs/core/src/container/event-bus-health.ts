@@ -53,7 +53,9 @@ function bindingHealth(registration: ContainerRegistration, now: number): Bindin
   const { bindingName, cluster, state, pauses } = registration;
   const paused: readonly Finding[] =
     pauses.length > 0 ? [['DEGRADED', `paused: ${pauses.join(', ')}`]] : [];
-  const findings = isLive(state) ? [...paused, ...containerFindings(registration, now)] : [];
+  const findings = isLive(state)
+    ? [...paused, ...containerFindings(registration, now)]
+    : startFindings(registration);
   return {
     binding: bindingName,
     cluster,
@@ -61,6 +63,10 @@ function bindingHealth(registration: ContainerRegistration, now: number): Bindin
     status: worstOf(findings.map(([status]) => status)),
     reasons: findings.map(([, reason]) => reason),
   };
+}
+
+function startFindings({ startFailure }: ContainerRegistration): readonly Finding[] {
+  return startFailure ? [['DOWN', `it could not start: ${startFailure.message}`]] : [];
 }
 
 function containerFindings(registration: ContainerRegistration, now: number): readonly Finding[] {
@@ -122,8 +128,13 @@ function handlerFindings(
   maxPollIntervalMs: number,
   now: number,
 ): readonly Finding[] {
-  return isOverdue(status, maxPollIntervalMs, now)
-    ? [['DOWN', `${id}: a handler runs for longer than maxPollIntervalMs (${maxPollIntervalMs})`]]
+  if (isOverdue(status, maxPollIntervalMs, now))
+    return [
+      ['DOWN', `${id}: a handler runs for longer than maxPollIntervalMs (${maxPollIntervalMs})`],
+    ];
+  const { stuckHandlers } = status;
+  return stuckHandlers > 0
+    ? [['DEGRADED', `${id}: ${stuckHandlers} handler(s) run for longer than stuckHandlerMs`]]
     : [];
 }
 

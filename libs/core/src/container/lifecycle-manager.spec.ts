@@ -323,6 +323,30 @@ describe('the reasons of a pause', () => {
     expect(held(bus)).toEqual([['operator'], ['operator']]);
   });
 
+  it.each(['circuit', 'routing'] as const)(
+    'take the operator’s besides %s: a pause is refused only where he has asked for one already',
+    async (earlier) => {
+      const bus = await running();
+      await bus.lifecycle.addPause('orders', earlier);
+      expect(await bus.lifecycle.pause('orders', { by: 'ada' })).toMatchObject({
+        state: 'PAUSED',
+        remainingPauses: [earlier, 'operator'],
+        lastCommand: { operation: 'pause', by: 'ada' },
+      });
+      expect(held(bus)).toEqual([
+        [earlier, 'operator'],
+        [earlier, 'operator'],
+      ]);
+      await expect(bus.lifecycle.pause('orders')).rejects.toThrow(
+        "Cannot pause binding 'orders': current state is PAUSED, pause requires RUNNING",
+      );
+      expect(await bus.lifecycle.removePause('orders', earlier)).toMatchObject({
+        state: 'PAUSED',
+        remainingPauses: ['operator'],
+      });
+    },
+  );
+
   it('count once, however often they are given, and may be gone already', async () => {
     const bus = await running();
     await bus.lifecycle.addPause('orders', 'circuit');

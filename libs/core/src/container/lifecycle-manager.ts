@@ -81,7 +81,10 @@ export class LifecycleManager {
     return this.#command('stop', ref, note);
   }
 
-  /** Stays in the group and hands out nothing. What is done is committed first. */
+  /**
+   * Stays in the group and hands out nothing. What is done is committed first. Where the circuit or
+   * routing has paused the binding before, it stays paused when that is over.
+   */
   pause(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#command('pause', ref, note);
   }
@@ -125,7 +128,8 @@ export class LifecycleManager {
     note: CommandNote,
   ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
-      assertLegal(registration.bindingName, operation, registration.state);
+      if (!isFirstWordOfOperator(operation, registration))
+        assertLegal(registration.bindingName, operation, registration.state);
       this.#assertStillOpen(operation, registration);
       const command = this.#commandOf(operation, note);
       return this.#report(operation, await this.#steps[operation](registration, command));
@@ -158,9 +162,14 @@ export class LifecycleManager {
     const containers = containersOf(registration);
     const failures = await failuresOf(containers.map((container) => () => container.start()));
     if (failures.length === 0)
-      return this.#updated(registration, { state: 'RUNNING', pauses: [], lastCommand });
+      return this.#updated(registration, {
+        state: 'RUNNING',
+        pauses: [],
+        lastCommand,
+        startFailure: undefined,
+      });
     const leftovers = await failuresOf(containers.map((container) => () => container.close()));
-    return { registration, failures: [...failures, ...leftovers] };
+    return this.#updated(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
   }
 
   async #stop(registration: ContainerRegistration, lastCommand: LastCommand): Promise<Aftermath> {
@@ -251,6 +260,14 @@ export class LifecycleManager {
   #commandOf(operation: ContainerOperation, { reason, by }: CommandNote): LastCommand {
     return { operation, reason, by, at: this.options.runtime.now() };
   }
+}
+
+/** A circuit that opened a moment ago is no reason to refuse an operator: his pause outlasts it. */
+function isFirstWordOfOperator(
+  operation: ContainerOperation,
+  { state, pauses }: ContainerRegistration,
+): boolean {
+  return operation === 'pause' && state === 'PAUSED' && !pauses.includes('operator');
 }
 
 function exactly({ cluster, bindingName }: ContainerRegistration): BindingRef {

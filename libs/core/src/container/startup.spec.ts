@@ -67,5 +67,15 @@ describe('starting all bindings', () => {
     expect(bus.logger.lines).toMatchObject([
       { level: 'error', context: { binding: 'default:orders' } },
     ]);
+    expect(bus.connector.health().bindings[0]).toMatchObject({
+      binding: 'orders',
+      state: 'CREATED',
+      status: 'DOWN',
+      reasons: [expect.stringMatching(/^it could not start: /)],
+    });
+    bus.intake.refused.clear();
+    await bus.lifecycle.start('orders');
+    await bus.runtime.advance(1_000);
+    expect(bus.connector.health().bindings[0]).toMatchObject({ state: 'RUNNING', status: 'UP' });
   });
 });

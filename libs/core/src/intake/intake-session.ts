@@ -162,6 +162,7 @@ export class DefaultIntakeSession implements IntakeSession {
     await this.#life;
     await this.#options.processor.close?.(this.#options.sessionIndex);
     this.#watch.close();
+    this.#lanes.close();
     this.#board.tell();
   }
 

@@ -13,6 +13,7 @@ import type { Delivery } from '../model/delivery.js';
 import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
 import type { IntakeCounts, IntakeSession, IntakeSettings } from './intake.js';
 import { createIntakeSession } from './intake-session.js';
+import type { LingeringHandlers } from './lingering-handlers.js';
 
 export const TOPIC = 't';
 export const GROUP = 'g';
@@ -41,6 +42,7 @@ export interface IntakeUnderTestOptions {
   readonly processor?: RecordProcessor;
   readonly clientId?: string;
   readonly driver?: BrokerDriver;
+  readonly lingering?: LingeringHandlers;
   /** The broker has stored it. */
   readonly onCommit?: (offset: number) => void;
 }
@@ -119,6 +121,7 @@ export class IntakeWorld {
         ...settings,
       },
       processor: options.processor ?? { process },
+      lingering: options.lingering,
       runtime: this.runtime,
       logger: recordingLogger(log),
     });

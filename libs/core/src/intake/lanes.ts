@@ -1,16 +1,25 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 import type { DrainReport } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { LingeringHandlers } from './lingering-handlers.js';
+import type { LingeringHandlers, WorkingSession } from './lingering-handlers.js';
 import type { PartitionLane } from './partition-lane.js';
 
 /** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
-export class Lanes implements Iterable<PartitionLane> {
+export class Lanes implements Iterable<PartitionLane>, WorkingSession {
   readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
   readonly #all = new Set<PartitionLane>();
   readonly #lingering = new Set<PartitionLane>();
+  readonly #leave: () => void;
 
-  constructor(private readonly handlers: LingeringHandlers) {}
+  constructor(private readonly handlers: LingeringHandlers) {
+    this.#leave = handlers.join(this);
+  }
+
+  /** No lane is added any more; what still runs is known to the container. */
+  close(): void {
+    for (const lane of [...this.#all]) this.remove(lane);
+    this.#leave();
+  }
 
   [Symbol.iterator](): IterableIterator<PartitionLane> {
     return this.#all.values();
@@ -53,9 +62,13 @@ export class Lanes implements Iterable<PartitionLane> {
     return [...this.#lingering];
   }
 
-  /** Those of earlier assignments of this partition, in whatever session of the container. */
+  /** Of whatever session of the container, and of earlier ones, that this partition was assigned to before. */
   predecessorsOf(partition: string): readonly LaneDelivery[] {
-    return this.handlers.of(partition);
+    return this.handlers.of(partition, this);
+  }
+
+  atWorkOn(partition: string): readonly LaneDelivery[] {
+    return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
   }
 
   get running(): readonly LaneDelivery[] {

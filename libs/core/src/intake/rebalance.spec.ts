@@ -1,6 +1,7 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
 import { IntakeWorld, reconciles, upTo } from './intake-world.spec-support.js';
+import { LingeringHandlers } from './lingering-handlers.js';
 
 const settings = { rebalanceDrainTimeoutMs: 5_000 };
 
@@ -84,6 +85,22 @@ describe('a rebalance', () => {
     expect(first.offsets()).toEqual([0, 0]);
     expect(await world.committed()).toBeUndefined();
     gates[1]?.resolve(succeeded);
+  });
+
+  it('lets a session wait for the handler of another one of its container, from which the partition came', async () => {
+    world = await IntakeWorld.of(2);
+    for (const partition of [0, 1]) await world.write(1, partition);
+    const lingering = new LingeringHandlers();
+    const gate = new Deferred<Outcome>();
+    const options = { settings: { rebalanceDrainTimeoutMs: 100 }, lingering };
+    const first = await world.started(() => gate.promise, options);
+    await world.until(() => first.handled.length === 2);
+    const second = await world.started(() => succeeded, options);
+    await world.runtime.advance(10_000);
+    expect(second.handled).toEqual([]);
+    gate.resolve(succeeded);
+    await world.until(() => second.handled.length === 1);
+    await world.untilCommitted(1, second.handled[0]?.partition);
   });
 
   it('that is noticed too late commits nothing: signals abort, the record is delivered again', async () => {

@@ -1,5 +1,6 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { Injectable } from '@nestjs/common';
+import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventHandler } from '../discovery/event-handler.js';
@@ -126,6 +127,10 @@ describe('stuckHandlerMs', () => {
     await world.runtime.advance(1_500);
     expect(reports()).toEqual([expect.stringContaining('"offset":0')]);
     expect(mainContainer.status.stuckHandlers).toBe(1);
+    expect(world.health(application).bindings[0]).toMatchObject({
+      status: 'DEGRADED',
+      reasons: ['eventbus-orders: 1 handler(s) run for longer than stuckHandlerMs'],
+    });
     await world.runtime.advance(limitMs / 2);
     expect(reports()).toHaveLength(1);
   });
@@ -151,5 +156,26 @@ describe('a handler that outlives its binding', () => {
     gates.get(0)?.resolve();
     await endAllOf(2);
     expect(begun).toEqual([0, 0, 1]);
+  });
+
+  it('keeps them from a binding, too, that is registered in its place', async () => {
+    await world.write('orders', '1');
+    const application = await world.startOrders(
+      [Orders],
+      { rebalance: { drainTimeoutMs: 0 } },
+      { shutdown: { drainTimeoutMs: 1_000 } },
+    );
+    const connector = application.get(EventBusConnector);
+    await world.done(connector.unregister('orders'));
+    const again: string[] = [];
+    const successor = { topic: 'orders', groupId: 'shop' };
+    await world.done(
+      connector.register('successor', successor, ({ offset }) => void again.push(String(offset))),
+    );
+    await world.runtime.advance(5_000);
+    expect(again).toEqual([]);
+    gates.get(0)?.resolve();
+    await world.runtime.advance(1_000);
+    expect(again).toEqual(['0']);
   });
 });

@@ -359,7 +359,7 @@ describe('a binding with a circuit breaker', () => {
     const lifecycle = application.get(LifecycleManager);
     await write(10);
     await openCircuit(application);
-    await world.done(lifecycle.addPause('orders', 'operator'));
+    await world.done(lifecycle.pause('orders'));
     isDown = false;
     await world.runtime.advance(60_000);
     expect(registrationOf(application)).toMatchObject({ state: 'PAUSED', pauses: ['operator'] });
