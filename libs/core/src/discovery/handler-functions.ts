@@ -108,6 +108,10 @@ class RecordMetadata implements MessageMetadata {
     return this.#context.signal;
   }
 
+  get context(): EventContext {
+    return this.#context;
+  }
+
   toJSON(): Readonly<Record<string, unknown>> {
     return { ...this.#record.toJSON(), attempt: this.attempt };
   }

@@ -21,6 +21,8 @@ export interface MessageMetadata {
   readonly attempt: DeliveryAttempt;
   /** Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
+  /** For all else: to acknowledge the message, to hand it back or give it up, to send in its transaction, to log. */
+  readonly context: EventContext;
   toJSON(): Readonly<Record<string, unknown>>;
 }
 

@@ -128,6 +128,42 @@ describe('a consumer of a feature', () => {
     expect(JSON.stringify(seen[3])).not.toMatch(/secret|acme/);
   });
 
+  it("with ack: 'manual' is done when it says so by its context", async () => {
+    class Careful implements MessageHandler {
+      handle(message: unknown, { context, attempt }: MessageMetadata): void {
+        seen.push([message, attempt.total]);
+        if (message !== 'later' || seen.length > 2) context.acknowledge();
+      }
+    }
+    const careful = { orders: { ...orders.orders, ack: 'manual' } } as const;
+    await start({ bindings: careful, consumers: [consumerOf(Careful)] });
+    await world.write('orders', '"now"', '"later"');
+    expect(await world.committed()).toBe(1);
+    await world.runtime.advance(10_000);
+    expect(seen).toEqual([
+      ['now', 1],
+      ['later', 1],
+      ['later', 1],
+    ]);
+    expect(await world.committed()).toBe(2);
+  });
+
+  it('sends in the transaction of its message by its context', async () => {
+    await world.topic('invoices');
+    class Invoicing implements MessageHandler {
+      handle(message: unknown, { context }: MessageMetadata): void {
+        context.transaction.send({ topic: 'invoices', value: `invoice of ${String(message)}` });
+      }
+    }
+    const transactional = { orders: { ...orders.orders, transactions: { enabled: true } } };
+    await start({ bindings: transactional, consumers: [consumerOf(Invoicing)] });
+    await world.write('orders', '1');
+    await world.runtime.advance(1_000);
+    const invoices = await world.records('invoices');
+    expect(invoices.map(({ value }) => String(value))).toEqual(['invoice of 1']);
+    expect(await world.committed()).toBe(1);
+  });
+
   it('that throws is called again, and told how often', async () => {
     class Failing implements MessageHandler {
       handle(_message: unknown, { attempt }: MessageMetadata): void {
