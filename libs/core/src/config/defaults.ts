@@ -8,6 +8,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   startup: { concurrency: 16 },
   metrics: { enabled: true },
   errorTypes: {},
+  bindingsWithoutHandler: 'fail',
   binding: {
     preset: 'connector',
     cluster: 'default',

@@ -103,6 +103,10 @@ export class EventBusProperties {
   @IsNested(() => BindingDefaults)
   defaults?: BindingDefaults;
 
+  /** `'allow'`: a binding that nobody handles is published to, and not read. Default `'fail'`. */
+  @IsOneOf(['fail', 'allow'])
+  bindingsWithoutHandler?: 'fail' | 'allow';
+
   @IsMapOf(() => TopicBindingProperties)
   bindings?: Readonly<Record<string, TopicBindingProperties>>;
 

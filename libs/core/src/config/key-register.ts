@@ -61,6 +61,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('errorTypes', 'module/resilience.spec.ts', 'config/error-types.spec.ts'),
   root('runtime', OPTIONS),
   root('loaders', 'module/wrong-configuration.spec.ts'),
+  root('bindingsWithoutHandler', 'module/wrong-configuration.spec.ts'),
   root('shutdown.drainTimeoutMs', 'module/binding-options.spec.ts'),
   root('startup.concurrency', 'container/startup.spec.ts'),
   root('metrics.enabled', 'module/metrics.spec.ts'),

@@ -53,6 +53,16 @@ describe('Whether the bus is on', () => {
   });
 });
 
+describe('bindingsWithoutHandler', () => {
+  it("is 'fail', unless the options or a loader say otherwise", () => {
+    const said = (options: object, layers?: OptionLayers) =>
+      resolveOptions({ brokers: 'a:1', ...options }, layers).bindingsWithoutHandler;
+    expect(said({})).toBe('fail');
+    expect(said({ bindingsWithoutHandler: 'allow' })).toBe('allow');
+    expect(said({}, { loaders: [{ bindingsWithoutHandler: 'allow' }] })).toBe('allow');
+  });
+});
+
 describe('A cluster', () => {
   it('has its defaults', () => {
     expect(resolveOptions({ brokers: 'a:1, b:2,' }).clusters).toEqual({

@@ -61,6 +61,8 @@ export function resolveOptions(
     enabled,
     clusters: Object.freeze(Object.fromEntries(clusters.map((each) => [each.alias, each]))),
     bindings: Object.freeze(bindings),
+    bindingsWithoutHandler: (values['bindingsWithoutHandler'] ??
+      EVENTBUS_DEFAULTS.bindingsWithoutHandler) as ResolvedOptions['bindingsWithoutHandler'],
     shutdown: sectionWithDefaults(values['shutdown'], EVENTBUS_DEFAULTS.shutdown),
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
@@ -101,11 +103,11 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
 
 /** What is merged key by key. Maps and references are not: they are taken from their layer as they are. */
 const mergeable = ({
-  values: { enabled, defaults, shutdown, startup, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, metrics },
   ...layer
 }: Layer): Layer => ({
   ...layer,
-  values: { enabled, defaults, shutdown, startup, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, metrics },
 });
 
 const runtimeOf = (roots: readonly Layer[]): ResolvedOptions['runtime'] =>

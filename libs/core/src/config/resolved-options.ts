@@ -39,6 +39,7 @@ export interface ResolvedOptions {
   readonly enabled: 'enabled' | 'disabled' | 'unconfigured';
   readonly clusters: Readonly<Record<string, ResolvedCluster>>;
   readonly bindings: readonly ResolvedBinding[];
+  readonly bindingsWithoutHandler: 'fail' | 'allow';
   readonly shutdown: Resolved<ShutdownProperties>;
   readonly startup: Resolved<StartupProperties>;
   readonly metrics: Resolved<MetricsProperties>;

@@ -8,7 +8,7 @@ export interface KnownBinding {
 }
 
 export interface MatchOptions {
-  /** Whether a binding may have no handler yet. Default `'fail'`. */
+  /** Whether a binding may have no handler. Default `'fail'`. */
   readonly bindingsWithoutHandler?: 'fail' | 'allow';
 }
 
@@ -27,7 +27,7 @@ export function matchHandlers(
     ...misfits,
     ...idle.map(
       ({ name }) =>
-        `Binding '${name}' has no handler. Write a method with @EventHandler('${name}') in a provider or controller, or take the binding out.`,
+        `Binding '${name}' has no handler. Write a method with @EventHandler('${name}') in a provider or controller, or take the binding out; where it is only published to, set bindingsWithoutHandler: 'allow'.`,
     ),
   ];
 }

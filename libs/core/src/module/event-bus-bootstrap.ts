@@ -45,7 +45,9 @@ export class EventBusBootstrap
     const discovered = withConsumers(consumers, () => this.explorer.explore());
     const options = this.#resolve(discovered);
     const problems =
-      options.enabled === 'enabled' ? matchHandlers(options.bindings, discovered.handlers) : [];
+      options.enabled === 'enabled'
+        ? matchHandlers(options.bindings, discovered.handlers, options)
+        : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     const { dltHandlers, dltAlerts } = discovered;
     const classifier = this.#provided(EXCEPTION_CLASSIFIER) as ExceptionClassifier | undefined;

@@ -2,9 +2,11 @@ import type { BrokerDriver, DriverLogger, ProducerSession } from '@nest-event-bu
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
+import { Violations } from '../config/violations.js';
 import { Admission } from '../container/admission.js';
 import { CircuitBreakerLifecycleBridge } from '../container/circuit-breaker-lifecycle-bridge.js';
 import { ContainerFactory } from '../container/container-factory.js';
+import type { ContainerRegistration } from '../container/container-registration.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { JoinSlots } from '../container/join-slots.js';
@@ -13,6 +15,7 @@ import { ShutdownCoordinator } from '../container/shutdown-coordinator.js';
 import { startBindings, type StartupReport } from '../container/startup.js';
 import { handlersOf } from '../discovery/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { createIntakeSession } from '../intake/intake-session.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
@@ -99,9 +102,29 @@ export class EventBusKernel {
       factory: new ContainerFactory({ createSession: createIntakeSession, slots, runtime, logger }),
     });
     if (options.enabled !== 'enabled') return;
-    for (const binding of options.bindings) {
-      this.registry.register(this.#builder.build(binding, handlersOf(binding, handlers)));
-    }
+    for (const registration of this.#buildAll(options, handlers))
+      this.registry.register(registration);
+  }
+
+  /** Throws with what is wrong with any of them. Those that nobody handles are not read. */
+  #buildAll(
+    { bindings }: ResolvedOptions,
+    handlers: readonly HandlerDefinition[],
+  ): readonly ContainerRegistration[] {
+    const violations = new Violations();
+    const built = bindings.flatMap((binding) => {
+      const own = handlersOf(binding, handlers);
+      if (own.length === 0) return [];
+      try {
+        return [this.#builder.build(binding, own)];
+      } catch (error) {
+        if (!(error instanceof ConfigurationValidationException)) throw error;
+        violations.include(error.violations);
+        return [];
+      }
+    });
+    violations.throwIfAny();
+    return built;
   }
 
   start(): Promise<StartupReport> {

@@ -1,9 +1,12 @@
+import { memory } from '@nest-event-bus/broker/memory';
 import { Injectable } from '@nestjs/common';
+import { EventBusConnector } from '../container/event-bus-connector.js';
 import { DltAlert, DltHandler } from '../discovery/dlt-decorators.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { EXCEPTION_CLASSIFIER } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import { EventPublisher } from '../publisher/event-publisher.js';
 import { fromEnvironment } from '../presets/index.js';
 import { World, errorOf } from './application.spec-support.js';
 import { EventBusModule } from './event-bus.module.js';
@@ -85,6 +88,31 @@ describe('a configuration that is wrong', () => {
     expect(String(error)).toContain("binding 'orders' reads topic 'orders' in group 'shop' too");
   });
 
+  it('with its handlers or its driver is told of all bindings at once', async () => {
+    @Injectable()
+    class Batches {
+      @EventHandler.Batch('orders')
+      @EventHandler.Batch('payments')
+      handle(): void {}
+    }
+    const able = memory({ broker: world.broker });
+    const capabilities = { ...able.capabilities, transactions: false };
+    const driver = Object.assign(Object.create(able) as typeof able, { capabilities });
+    const byKey = { processing: { by: 'key' } } as const;
+    const bindings = {
+      orders: { ...orders, ...byKey },
+      payments: { ...payments, transactions: { enabled: true } },
+    };
+    const imports = [world.bus({ driver, bindings })];
+    const error = await errorOf(world.start({ imports, providers: [Batches] }));
+    expect(error).toMatchObject({
+      violations: [
+        { rule: 'BATCH_PROCESSING', path: 'bindings.orders.processing.by', value: 'key' },
+        { rule: 'TRANSACTIONS_UNSUPPORTED', path: 'bindings.payments.transactions.enabled' },
+      ],
+    });
+  });
+
   it('without brokers is one', async () => {
     const imports = [EventBusModule.forRoot({ bindings: { orders } })];
     const error = await errorOf(world.start({ imports, providers: [Orders] }));
@@ -109,8 +137,27 @@ describe('handlers and bindings that do not fit', () => {
 
   it('stop the start: a binding that nobody handles', async () => {
     expect(await problemsOf([Orders], { orders, payments })).toEqual([
-      "Binding 'payments' has no handler. Write a method with @EventHandler('payments') in a provider or controller, or take the binding out.",
+      "Binding 'payments' has no handler. Write a method with @EventHandler('payments') in a provider or controller, or take the binding out; where it is only published to, set bindingsWithoutHandler: 'allow'.",
     ]);
+  });
+
+  it("let it start with bindingsWithoutHandler: 'allow': such a binding is published to, not read, and may be registered later", async () => {
+    const bus = world.bus({ bindings: { orders, payments }, bindingsWithoutHandler: 'allow' });
+    const application = await world.start({ imports: [bus], providers: [Orders] });
+    await world.done(application.get(EventPublisher).publish('payments', { id: 1 }));
+    await world.runtime.advance(5_000);
+    const connector = application.get(EventBusConnector);
+    expect(connector.listBindings().map(({ binding }) => binding)).toEqual(['orders']);
+    const seen: unknown[] = [];
+    const registering = connector.register(
+      'payments',
+      payments,
+      ({ value }) => void seen.push(value),
+    );
+    await world.done(registering);
+    // The group has another member, which hears of this one by its heartbeat.
+    await world.runtime.advance(15_000);
+    expect(seen).toEqual([{ id: 1 }]);
   });
 
   it('stop the start: a handler of a binding that does not exist, with the one that was meant', async () => {
