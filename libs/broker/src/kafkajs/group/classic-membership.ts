@@ -159,6 +159,8 @@ export class ClassicMembership implements Membership {
   /** What is held can be lost on the way. */
   async #enter(): Promise<EntryOutcome> {
     const standing = this.#standing;
+    // Who waits for an entry that was given up would never hear of this one.
+    this.#settled.resolve();
     this.#settled = new Deferred();
     standing.isEntering = true;
     const abandon = new AbortController();

@@ -2,6 +2,7 @@ import { FencedError } from '../../port/errors.js';
 import { Deferred } from '../../runtime/index.js';
 import {
   code,
+  commitAnsweredWith,
   HEARTBEAT_MS,
   joinedAs,
   MemberUnderTest,
@@ -189,6 +190,51 @@ describe('what a cooperative member holds', () => {
     share.resolve(synced(0, 1));
     await member.runtime.settle();
     expect(settled).toBe(true);
+  });
+
+  it.each([
+    ['a join that is given up', 25, 'join'],
+    ['a sync that is refused', 22, 'sync'],
+  ] as const)('is not waited for beyond %s', async (_, errorCode, place) => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    let settled = false;
+    void member.membership.whenSettled().then(() => (settled = true));
+    if (place === 'sync') member.cluster.once('SyncGroup', code(errorCode));
+    const rejoined = new Deferred<object>();
+    member.cluster.once('JoinGroup', () => rejoined.promise);
+    answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(settled).toBe(true);
+    member.cluster.once('SyncGroup', synced(1));
+    rejoined.resolve(joinedAs('me', 3, 'cooperative-sticky'));
+    await member.runtime.settle();
+    expect(member.states.at(-1)).toBe('stable');
+  });
+
+  it('can be committed again after a join in the middle of a commit was lost', async () => {
+    member = await cooperative();
+    const committer = member.newCommitter();
+    const answer = await rejoining(member);
+    member.cluster.once('OffsetCommit', commitAnsweredWith(27));
+    const outcomes: unknown[] = [];
+    const commit = (offset: number): void =>
+      void committer.commit([{ ...second, offset }]).then(
+        () => outcomes.push('stored'),
+        ({ name }: Error) => outcomes.push(name),
+      );
+    commit(7);
+    await member.runtime.settle();
+    member.cluster.once('JoinGroup', joinedAs('me-2', 3, 'cooperative-sticky'));
+    member.cluster.once('SyncGroup', synced(0, 1));
+    answer.resolve(refusedJoin(25));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
+    member.cluster.once('OffsetCommit', commitAnsweredWith(0));
+    commit(8);
+    await member.runtime.advance(1_000);
+    expect(outcomes).toEqual(['FencedError', 'stored']);
   });
 
   it.each([

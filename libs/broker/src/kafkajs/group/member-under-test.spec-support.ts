@@ -5,7 +5,8 @@ import { VirtualRuntime } from '../../runtime/index.js';
 import { ClassicMembership, type ClassicMembershipOptions } from './classic-membership.js';
 import { GroupCoordinator } from './group-coordinator.js';
 import type { MembershipHost } from './membership.js';
-import { ScriptedCluster } from './scripted-cluster.spec-support.js';
+import { OffsetCommitter } from './offset-committer.js';
+import { ScriptedCluster, type SentRequest } from './scripted-cluster.spec-support.js';
 
 export const silentLogger = {
   debug: () => undefined,
@@ -38,6 +39,12 @@ export const refusedJoin = (errorCode: number, memberId = '') => ({
   ...joinedAs(memberId, -1),
   errorCode,
 });
+
+/** Each partition of the commit is answered with this code. */
+export const commitAnsweredWith =
+  (errorCode: number) =>
+  ({ commits }: SentRequest) =>
+    commits.map(({ topic, partition }) => ({ topic, partition, code: errorCode }));
 
 export const leadingAs = (
   memberId: string,
@@ -118,6 +125,14 @@ export class MemberUnderTest {
   async rebalance(): Promise<void> {
     this.cluster.once('Heartbeat', code(27));
     await this.runtime.advance(HEARTBEAT_MS);
+  }
+
+  newCommitter(): OffsetCommitter {
+    return new OffsetCommitter({
+      coordinator: this.coordinator,
+      membership: () => this.membership,
+      isOwned: () => true,
+    });
   }
 
   get states(): string[] {

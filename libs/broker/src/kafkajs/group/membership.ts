@@ -39,7 +39,7 @@ export interface Membership {
   owns(partition: TopicPartition, since: MemberSnapshot): boolean;
   /** Whether the group may have gone on from there to a generation in which what we hold is still ours. */
   hasGoneOn(snapshot: MemberSnapshot): boolean;
-  /** Resolves once we are a member again with a share, or never will be. */
+  /** Resolves once we are a member again with a share, have lost what we held, or never will be. */
   whenSettled(): Promise<void>;
   /** An answer to this snapshot said that the group does not know us any more. */
   expelled(snapshot: MemberSnapshot, code: number): void;
