@@ -9,6 +9,8 @@ export interface HandlerWatchParts {
   readonly logger: DriverLogger;
   readonly stuckHandlerMs: number;
   readonly maxPollIntervalMs: number;
+  /** A handler of a partition that is ours exceeds maxPollIntervalMs. */
+  onOverdue(): void;
 }
 
 interface Limit {
@@ -18,7 +20,7 @@ interface Limit {
 
 /**
  * Tells once of each handler that runs for longer than stuckHandlerMs, and once more when it exceeds
- * maxPollIntervalMs. A session that is paused or has nothing to do runs no handler, and so is never
+ * maxPollIntervalMs: then its assignment is to end. A session that is paused or has nothing to do runs no handler, and so is never
  * told of.
  */
 export class HandlerWatch {
@@ -37,7 +39,7 @@ export class HandlerWatch {
       {
         afterMs: maxPollIntervalMs,
         message:
-          'A handler runs for longer than maxPollIntervalMs; its partition waits for it. Let it give up in time, or raise maxPollIntervalMs.',
+          'A handler runs for longer than maxPollIntervalMs; its record is delivered again. Let it give up in time, or raise maxPollIntervalMs.',
       },
     ];
     this.#limits = stuckHandlerMs < maxPollIntervalMs ? limits : limits.slice(1);
@@ -94,6 +96,9 @@ export class HandlerWatch {
       if (following) next = Math.min(next, following.afterMs - runningMs);
     }
     if (next < Infinity) this.#wait(next);
+    const latest = now - this.parts.maxPollIntervalMs;
+    if (this.parts.lanes.current.some(({ startedAt = now }) => startedAt <= latest))
+      this.parts.onOverdue();
   }
 
   #report(delivery: LaneDelivery, passed: readonly Limit[], runningMs: number): void {

@@ -7,6 +7,7 @@ import {
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import type { Decision } from '../model/delivery.js';
+import { HandlerOverdueException } from './handler-overdue-exception.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {
   DrainReport,
@@ -79,6 +80,7 @@ export class DefaultIntakeSession implements IntakeSession {
       logger: this.#options.logger,
       stuckHandlerMs: settings.stuckHandlerMs,
       maxPollIntervalMs: settings.maxPollIntervalMs,
+      onOverdue: () => this.#giveUpTerm(),
     });
     this.#board = new StatusBoard(
       runtime,
@@ -206,6 +208,12 @@ export class DefaultIntakeSession implements IntakeSession {
     } catch (error) {
       return error;
     }
+  }
+
+  /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
+  #giveUpTerm(): void {
+    if (this.#phase !== 'running') return;
+    this.#term?.giveUp(new HandlerOverdueException(this.#options.settings.maxPollIntervalMs));
   }
 
   async #waitForReplacement(error: Error, delayMs: number): Promise<void> {

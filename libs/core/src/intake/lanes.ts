@@ -71,6 +71,11 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
     return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
   }
 
+  /** Running handlers of partitions that are ours. */
+  get current(): readonly LaneDelivery[] {
+    return [...this.#all].flatMap((lane) => lane.running);
+  }
+
   get running(): readonly LaneDelivery[] {
     return [...this.#all, ...this.#lingering].flatMap((lane) => lane.running);
   }

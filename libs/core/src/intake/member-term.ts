@@ -41,6 +41,7 @@ export class MemberTerm implements LaneObserver, Membership {
   readonly #gate: LaneGate;
   readonly #listener: EventBusRebalanceListener;
   readonly #polling: PollLoop;
+  readonly #givenUp = new AbortController();
   #isClosing = false;
 
   constructor(private readonly parts: TermParts) {
@@ -91,10 +92,15 @@ export class MemberTerm implements LaneObserver, Membership {
     try {
       await this.session.start(this.#listener, ending);
       this.parts.onJoined();
-      return await this.#polling.run(polling);
+      return await this.#polling.run(AbortSignal.any([polling, this.#givenUp.signal]));
     } catch (error) {
       return error;
     }
+  }
+
+  /** It is to end, as if the session had failed by this. */
+  giveUp(error: Error): void {
+    this.#givenUp.abort(error);
   }
 
   /** Puts the session's pause reasons into effect, and commits what is done. */

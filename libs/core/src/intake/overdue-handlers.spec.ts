@@ -1,0 +1,116 @@
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { type Outcome, succeeded } from '../model/outcome.js';
+import { IntakeWorld, upTo } from './intake-world.spec-support.js';
+
+const MAX_POLL_MS = 20_000;
+const settings = { maxPollIntervalMs: MAX_POLL_MS, stuckHandlerMs: MAX_POLL_MS } as const;
+
+describe('a handler that exceeds maxPollIntervalMs', () => {
+  let world: IntakeWorld;
+  beforeEach(async () => (world = await IntakeWorld.of(2)));
+  afterEach(() => world.end());
+
+  it('is told so by its signal, loses its partitions to others, and commits nothing when it ends', async () => {
+    await world.write(3, 0);
+    const gate = new Deferred<Outcome>();
+    let signal: AbortSignal | undefined;
+    const first = await world.started(
+      (delivery) => {
+        signal = delivery.signal;
+        return gate.promise;
+      },
+      { settings },
+    );
+    await world.until(() => first.handled.length === 1);
+    const second = world.intake(() => new Promise<Outcome>(() => undefined), { settings });
+    await world.runtime.advance(MAX_POLL_MS - 1_000);
+    expect([signal?.aborted, first.intake.status.state]).toEqual([false, 'joined']);
+    void second.intake.start().catch(() => undefined);
+    await world.until(() => second.handled.length === 1);
+    expect(signal?.aborted).toBe(true);
+    expect(second.offsets()).toEqual([0]);
+    gate.resolve(succeeded);
+    await world.runtime.advance(5_000);
+    expect(await world.committed()).toBeUndefined();
+    expect(first.log.map(({ message }) => message)).toContain(
+      'A handler ended after its partition was taken away: its record is delivered again',
+    );
+  });
+
+  it('does not hold up its partition for ever where nobody else is there', async () => {
+    await world.write(3, 0);
+    const hanging = new Deferred<Outcome>();
+    let calls = 0;
+    const member = await world.started(() => (++calls === 2 ? hanging.promise : succeeded), {
+      settings,
+    });
+    await world.until(() => member.handled.length === 2);
+    await world.runtime.advance(MAX_POLL_MS);
+    await world.until(() => member.intake.status.state === 'retrying');
+    expect(member.intake.status.error).toMatchObject({ code: 'HANDLER_OVERDUE' });
+    await world.untilCommitted(3);
+    expect(member.offsets()).toEqual([0, 1, 1, 2]);
+    hanging.resolve(succeeded);
+    await world.runtime.settle();
+    expect(member.intake.status.state).toBe('joined');
+  });
+
+  it('leaves what others have done committed', async () => {
+    await world.write(1, 0);
+    await world.write(10, 1);
+    const hanging = new Deferred<Outcome>();
+    let calls = 0;
+    const member = await world.started(
+      ({ record }) => (record.partition === 0 && ++calls === 1 ? hanging.promise : succeeded),
+      { settings: { ...settings, ackMode: 'MANUAL' } },
+    );
+    await world.untilCommitted(10, 1);
+    await world.runtime.advance(2 * MAX_POLL_MS);
+    await world.untilCommitted(1, 0);
+    expect([member.offsets(0), member.offsets(1)]).toEqual([[0, 0], upTo(10)]);
+    hanging.resolve(succeeded);
+  });
+});
+
+describe('a member stays in its group', () => {
+  let world: IntakeWorld;
+  beforeEach(async () => (world = await IntakeWorld.of(1)));
+  afterEach(() => world.end());
+
+  it.each([
+    ['while it is paused', 'pause'],
+    ['while a record backs off', 'backoff'],
+    ['while a record was given back for long', 'delay'],
+    ['while a gap leaves no room in the metadata', 'full'],
+  ] as const)('%s, however long that takes', async (_, why) => {
+    await world.writeKeys(upTo(200).map(String));
+    const longMs = 5 * MAX_POLL_MS;
+    let isFree = false;
+    const member = await world.started(
+      ({ record }) => {
+        if (isFree) return succeeded;
+        if (why === 'backoff') return { kind: 'failed', error: new Error('no luck') };
+        if (why === 'delay') return { kind: 'handed-back', delayMs: longMs };
+        if (why === 'full' && record.offset % 2 === 0)
+          return { kind: 'handed-back', delayMs: longMs };
+        return succeeded;
+      },
+      {
+        settings: {
+          ...settings,
+          processing: { by: 'key', maxConcurrency: 20 },
+          failureBackoff: { initialMs: longMs, maxMs: longMs },
+        },
+      },
+    );
+    if (why === 'pause') await world.done(member.intake.pause('operator'));
+    await world.runtime.advance(longMs);
+    expect(member.intake.status).toMatchObject({ state: 'joined', stuckHandlers: 0 });
+    isFree = true;
+    member.intake.resume('operator');
+    await world.until(() => member.intake.counts.succeeded === 200);
+    await world.untilCommitted(200);
+    const joins = member.log.filter(({ message }) => message === 'Partitions assigned');
+    expect(joins).toHaveLength(1);
+  });
+});
