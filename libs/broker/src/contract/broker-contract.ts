@@ -1,6 +1,7 @@
 import { adminGroupsContract } from './cases/admin-groups.contract.js';
 import { adminTopicsContract } from './cases/admin-topics.contract.js';
 import { committingContract } from './cases/committing.contract.js';
+import { consumerProtocolContract } from './cases/consumer-protocol.contract.js';
 import { cooperativeContract } from './cases/cooperative.contract.js';
 import { handoverContract } from './cases/handover.contract.js';
 import { isolationContract } from './cases/isolation.contract.js';
@@ -34,6 +35,7 @@ const chapters: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   'sharing in a group': sharingContract,
   'handing over in a group': handoverContract,
   'a cooperative group': cooperativeContract,
+  'a group whose broker decides': consumerProtocolContract,
   'static members': staticMembersContract,
   'taking over from the dead': takeoverContract,
   'the status of a session': statusContract,

@@ -35,6 +35,7 @@ export class KafkajsDriver implements BrokerDriver {
   readonly #sessions = new Set<Closable>();
   #closing: Promise<void> | undefined;
   #count = 0;
+  #hasFallenBack = false;
 
   constructor(options: KafkajsOptions) {
     requireKafkajsVersion();
@@ -56,6 +57,7 @@ export class KafkajsDriver implements BrokerDriver {
           options: resolved,
           share: this.#budget.join(),
           logger: this.#logger,
+          onFallback: (error) => this.#tellFallback(resolved.groupId, error),
           onClosed,
         }),
     );
@@ -104,6 +106,16 @@ export class KafkajsDriver implements BrokerDriver {
     const session: T = make(`${kind}-${++this.#count}`, () => this.#sessions.delete(session));
     this.#sessions.add(session);
     return session;
+  }
+
+  /** Once: what one coordinator does not offer, its cluster does not. */
+  #tellFallback(groupId: string, { message }: Error): void {
+    if (this.#hasFallenBack) return;
+    this.#hasFallenBack = true;
+    this.#logger.warn(
+      `Group "${groupId}" wants groupProtocol 'consumer', which this cluster does not offer, so its members use 'classic'. It takes Kafka 4 with "consumer" in group.coordinator.rebalance.protocols and the feature group.version at 1; or set groupProtocol to 'classic'.`,
+      { groupId, reason: message },
+    );
   }
 
   #requireOpen(): void {

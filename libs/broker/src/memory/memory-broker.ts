@@ -19,6 +19,10 @@ export interface MemoryBrokerOptions {
   readonly minSessionTimeoutMs?: number;
   /** `group.max.session.timeout.ms`. Default 30 minutes. */
   readonly maxSessionTimeoutMs?: number;
+  /** `group.consumer.session.timeout.ms`. Default 1000, that of the test servers; stock brokers have 45000. */
+  readonly consumerSessionTimeoutMs?: number;
+  /** `group.consumer.heartbeat.interval.ms`. Default 300, that of the test servers; stock brokers have 5000. */
+  readonly consumerHeartbeatIntervalMs?: number;
   /** `group.initial.rebalance.delay.ms`. Default 0, that of the test servers; stock brokers have 3000. */
   readonly initialRebalanceDelayMs?: number;
   /** `offset.metadata.max.bytes`, which counts UTF-16 units all the same. Default 4096. */
@@ -36,6 +40,8 @@ const DEFAULTS = {
   latencyMs: 0,
   minSessionTimeoutMs: 500,
   maxSessionTimeoutMs: 30 * 60_000,
+  consumerSessionTimeoutMs: 1_000,
+  consumerHeartbeatIntervalMs: 300,
   initialRebalanceDelayMs: 0,
   offsetMetadataLimit: 4096,
   offsetsRetentionMs: 7 * 24 * 3_600_000,

@@ -10,6 +10,13 @@ export type Isolation = 'read_committed' | 'read_uncommitted';
  */
 export type AssignorName = 'range' | 'sticky' | 'cooperative-sticky';
 
+/**
+ * How members agree on who reads what. `classic`: one of them decides for all, and all join again
+ * whenever something changes. `consumer` (KIP-848, Kafka 4): the broker decides, and each member is
+ * told what it has to give back and what it gets; nobody waits for anybody else.
+ */
+export type GroupProtocol = 'classic' | 'consumer';
+
 export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
@@ -32,6 +39,15 @@ export interface ConsumerOptions {
    * next rebalance. Default: none.
    */
   readonly groupInstanceId?: string;
+  /**
+   * Default `'classic'`. With `'consumer'`, assignors, session time-out and heartbeats are the
+   * broker's (`group.consumer.*`): `assignors`, `sessionTimeoutMs` and `heartbeatIntervalMs` count
+   * only where a broker does not offer the protocol, and the session falls back to `'classic'` with
+   * a warning. A running group changes over, or back, one member at a time. A second session with
+   * the same `groupInstanceId` does not fence the first: it waits until that one has gone, and says
+   * so by StaticMemberInUseError.
+   */
+  readonly groupProtocol?: GroupProtocol;
   /** Default 45 s. */
   readonly sessionTimeoutMs?: number;
   /** Default 10 s; at most a third of the session time-out. */

@@ -123,6 +123,12 @@ export class StaticMemberFencedError extends BrokerError {
   readonly retriable = false;
 }
 
+/** Another session has this static member id, and has not gone: in protocol `consumer` the newcomer waits. */
+export class StaticMemberInUseError extends BrokerError {
+  readonly code = 'STATIC_MEMBER_IN_USE';
+  readonly retriable = true;
+}
+
 /** Which partitions of a commit were not stored. Partitions that are not listed were. */
 export abstract class CommitError extends BrokerError {
   constructor(

@@ -2,6 +2,7 @@ import type {
   AssignorName,
   ConsumerOptions,
   FetchOptions,
+  GroupProtocol,
   Isolation,
   OffsetReset,
 } from './consumer.js';
@@ -26,6 +27,7 @@ export type ResolvedProducerOptions = Required<Omit<ProducerOptions, 'transactio
  */
 export const DEFAULT_ASSIGNORS: readonly AssignorName[] = ['cooperative-sticky', 'sticky', 'range'];
 const OFFSET_RESETS: readonly OffsetReset[] = ['earliest', 'latest', 'none'];
+const GROUP_PROTOCOLS: readonly GroupProtocol[] = ['classic', 'consumer'];
 const ISOLATIONS: readonly Isolation[] = ['read_committed', 'read_uncommitted'];
 
 const CONSUMER_KEYS = [
@@ -35,6 +37,7 @@ const CONSUMER_KEYS = [
   'offsetReset',
   'isolation',
   'groupInstanceId',
+  'groupProtocol',
   'sessionTimeoutMs',
   'heartbeatIntervalMs',
   'rebalanceTimeoutMs',
@@ -88,6 +91,11 @@ export function validateConsumerOptions(
     offsetReset: oneOf('consumer.offsetReset', options.offsetReset ?? 'earliest', OFFSET_RESETS),
     isolation: oneOf('consumer.isolation', options.isolation ?? 'read_committed', ISOLATIONS),
     groupInstanceId: instanceId(options.groupInstanceId),
+    groupProtocol: oneOf(
+      'consumer.groupProtocol',
+      options.groupProtocol ?? 'classic',
+      GROUP_PROTOCOLS,
+    ),
     sessionTimeoutMs,
     heartbeatIntervalMs: heartbeatInterval(options.heartbeatIntervalMs, sessionTimeoutMs),
     rebalanceTimeoutMs: integer(

@@ -20,6 +20,7 @@ const badConsumers: Readonly<Record<string, readonly [object, RegExp]>> = {
   'a policy that does not exist': [{ ...good, offsetReset: 'first' }, /offsetReset/],
   'an isolation that does not exist': [{ ...good, isolation: 'serializable' }, /isolation/],
   'an assignor that does not exist': [{ ...good, assignors: ['stickyy'] }, /sticky/],
+  'a group protocol that does not exist': [{ ...good, groupProtocol: 'share' }, /groupProtocol/],
   'no assignor': [{ ...good, assignors: [] }, /assignors/],
   'a session time-out of zero': [{ ...good, sessionTimeoutMs: 0 }, /sessionTimeoutMs/],
   'a negative rebalance time-out': [{ ...good, rebalanceTimeoutMs: -1 }, /rebalanceTimeoutMs/],

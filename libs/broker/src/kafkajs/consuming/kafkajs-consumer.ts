@@ -17,8 +17,8 @@ import type { BrokerRecord, TopicPartition } from '../../port/record.js';
 import type { ResolvedConsumerOptions } from '../../port/validate-options.js';
 import { Deferred, abortable } from '../../runtime/index.js';
 import {
-  ClassicMembership,
   GroupCoordinator,
+  membershipByProtocol,
   OffsetCommitter,
   type Membership,
 } from '../group/index.js';
@@ -40,6 +40,8 @@ export interface KafkajsConsumerParts {
   readonly options: ResolvedConsumerOptions;
   readonly share: BudgetShare;
   readonly logger: DriverLogger;
+  /** The broker does not offer the protocol that was asked for. */
+  onFallback(error: Error): void;
   onClosed(): void;
 }
 
@@ -105,18 +107,13 @@ export class KafkajsConsumer implements ConsumerSession {
         this.#intake.notify();
       },
     });
-    this.#membership = new ClassicMembership({
+    this.#membership = membershipByProtocol({
+      ...options,
       cluster,
       coordinator,
       sessionId,
       logger,
-      groupId: options.groupId,
-      groupInstanceId: options.groupInstanceId,
-      topics: options.topics,
-      assignors: options.assignors,
-      sessionTimeoutMs: options.sessionTimeoutMs,
-      heartbeatIntervalMs: options.heartbeatIntervalMs,
-      rebalanceTimeoutMs: options.rebalanceTimeoutMs,
+      onFallback: parts.onFallback,
       host: {
         onAssigned: (partitions) => this.#road.assigned(partitions),
         onRevoked: (partitions) => this.#road.revoked(partitions),

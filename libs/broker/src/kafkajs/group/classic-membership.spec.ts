@@ -36,6 +36,7 @@ describe('joining an eager group', () => {
       memberId: 'me',
       generation: 1,
       groupInstanceId: null,
+      protocol: 'classic',
     });
     expect(member.membership.assignment).toEqual(orders(0, 1));
   });

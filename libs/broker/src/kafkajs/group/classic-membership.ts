@@ -121,6 +121,7 @@ export class ClassicMembership implements Membership {
     this.#standing.expelled(snapshot, code);
   }
 
+  /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
     logger.info('Joining the group again.', { groupId, reason });

@@ -17,6 +17,10 @@ const ADVICE: Readonly<Record<string, (settings: GroupSettings) => string>> = {
     `sessionTimeoutMs is ${sessionTimeoutMs}: choose one that the broker allows (6 s to 30 min by default).`,
   FENCED_INSTANCE_ID: ({ groupInstanceId }) =>
     `Two sessions use the groupInstanceId "${groupInstanceId}", and the later one goes on: give each its own, or see why the earlier one is still alive.`,
+  UNRELEASED_INSTANCE_ID: ({ groupInstanceId }) =>
+    `Another session still has the groupInstanceId "${groupInstanceId}": this one waits until it has closed, or its session is over. Give each session its own.`,
+  GROUP_ID_NOT_FOUND: ({ groupId }) =>
+    `Group "${groupId}" has members of another protocol, and the broker does not change it over. Allow it (group.consumer.migration.policy=bidirectional), stop the other members first, or set groupProtocol to 'classic'.`,
   INVALID_GROUP_ID: () => 'Choose another groupId.',
   GROUP_AUTHORIZATION_FAILED: ({ groupId }) =>
     `Allow these credentials to Read group "${groupId}".`,

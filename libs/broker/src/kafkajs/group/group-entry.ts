@@ -1,6 +1,5 @@
 import type { DriverLogger } from '../../port/driver.js';
 import { ConnectionError } from '../../port/errors.js';
-import { abortable } from '../../runtime/index.js';
 import type { GroupCluster } from './group-cluster.js';
 import type { Loss } from './heart.js';
 import {
@@ -12,9 +11,9 @@ import {
 } from './join-round.js';
 import { lingering } from './lingering.js';
 import type { MemberStatus } from './member-status.js';
-import { paceAfter, type Pace } from './pace.js';
-import { missingTopicError, missingTopics } from './partition-counts.js';
+import type { Pace } from './pace.js';
 import { Patience } from './patience.js';
+import { topicsAreMissing } from './missing-topics.js';
 
 export type EntryOutcome = { readonly kind: 'joined'; readonly joined: JoinedGroup } | Loss;
 
@@ -40,13 +39,11 @@ export class GroupEntry {
   readonly #options: EntryOptions;
   readonly #round: JoinRound;
   readonly #cluster: GroupCluster;
-  readonly #topics: readonly string[];
   readonly #logger: DriverLogger;
 
   constructor(options: EntryOptions) {
     this.#options = options;
     this.#cluster = options.cluster;
-    this.#topics = options.settings.topics;
     this.#logger = options.logger;
     this.#round = new JoinRound(options);
   }
@@ -77,8 +74,8 @@ export class GroupEntry {
     | { readonly kind: 'joined'; readonly joined: JoinedGroup }
     | ({ readonly kind: 'again' } & Setback)
   > {
-    const setback = await this.#topicsAreMissing(signal);
-    if (setback) return { kind: 'again', ...setback };
+    const setback = await topicsAreMissing(this.#options, this.#options.settings.topics, signal);
+    if (setback) return { kind: 'again', ...NOTHING_ROUTINE, ...setback };
     this.#options.onJoining();
     const outcome = await this.#attempt(claim, signal);
     this.memberId = outcome.kind === 'joined' ? outcome.joined.memberId : outcome.memberId;
@@ -90,25 +87,6 @@ export class GroupEntry {
     if (this.memberId !== '') return attempt(signal);
     // Closing now would miss the id that the group is about to wait for.
     return lingering(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
-  }
-
-  /** With some of its topics the member joins; without any it would be assigned nothing, so it waits. */
-  async #topicsAreMissing(signal: AbortSignal): Promise<Setback | undefined> {
-    const { metadata } = this.#cluster;
-    try {
-      await abortable(metadata.load(this.#topics), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      return { ...NOTHING_ROUTINE, pace: paceAfter(error), error: error as Error };
-    }
-    const missing = missingTopics(metadata, this.#topics);
-    const [first] = missing;
-    if (first === undefined) return undefined;
-    const error = missingTopicError(metadata, first);
-    if (missing.length === this.#topics.length) return { ...NOTHING_ROUTINE, pace: 'soon', error };
-    this.#options.status.retrying(error);
-    this.#logger.warn('Some topics do not exist; the others are read until they do.', { missing });
-    return undefined;
   }
 
   #tell({ error, routine }: Setback, patience: Patience): void {

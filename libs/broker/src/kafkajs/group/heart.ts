@@ -9,8 +9,8 @@ import type { MemberSnapshot } from './membership.js';
 /** The membership has ended without our doing. */
 export interface Loss {
   readonly kind: 'lost';
-  /** What to do next: join with the member id we have, join as a new member, or nothing. */
-  readonly next: 'rejoin' | 'rejoin-as-new' | 'fail';
+  /** What to do next: join with the member id we have, as a new member, by the classic protocol, or nothing. */
+  readonly next: 'rejoin' | 'rejoin-as-new' | 'fall-back' | 'fail';
   readonly error: Error;
 }
 

@@ -1,5 +1,10 @@
 import type { DriverLogger } from '../../port/driver.js';
-import { leaveRequest } from '../wire/index.js';
+import {
+  consumerLeaveRequest,
+  leaveRequest,
+  type ApiRequest,
+  type ConsumerMember,
+} from '../wire/index.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 
 const LEAVE_TIMEOUT_MS = 1_000;
@@ -10,12 +15,27 @@ export async function leaveGroup(
   memberId: string,
   logger: DriverLogger,
 ): Promise<void> {
+  if (memberId !== '')
+    await goodbye(coordinator, leaveRequest(coordinator.groupId, memberId), logger);
+}
+
+/** A static member says that it may come back: until then nobody else could have its instance id. */
+export function leaveConsumerGroup(
+  coordinator: GroupCoordinator,
+  member: ConsumerMember,
+  logger: DriverLogger,
+): Promise<void> {
+  return goodbye(coordinator, consumerLeaveRequest(member), logger);
+}
+
+async function goodbye(
+  coordinator: GroupCoordinator,
+  request: ApiRequest<unknown>,
+  logger: DriverLogger,
+): Promise<void> {
   const { groupId, lane } = coordinator;
-  if (memberId === '') return;
   try {
-    await coordinator.request(lane, leaveRequest(groupId, memberId), {
-      timeoutMs: LEAVE_TIMEOUT_MS,
-    });
+    await coordinator.request(lane, request, { timeoutMs: LEAVE_TIMEOUT_MS });
   } catch (error) {
     logger.debug('The group could not be told that the member leaves.', { groupId, error });
   }

@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../port/consumer.js';
+import type { GroupProtocol, SessionStatus } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 
 /**
@@ -23,10 +23,11 @@ export interface MemberSnapshot {
   readonly groupId: string;
   /** Empty while not a member. */
   readonly memberId: string;
-  /** -1 while not a member. */
+  /** -1 while not a member. In protocol `consumer` it is the member epoch. */
   readonly generation: number;
   /** Of a static member. */
   readonly groupInstanceId: string | null;
+  readonly protocol: GroupProtocol;
 }
 
 export interface Membership {
@@ -43,8 +44,6 @@ export interface Membership {
   whenSettled(): Promise<void>;
   /** An answer to this snapshot said that the group does not know us any more. */
   expelled(snapshot: MemberSnapshot, code: number): void;
-  /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
-  rejoin(reason: string): void;
   /**
    * Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the
    * connections. A static member does not leave: it may come back.

@@ -38,6 +38,7 @@ class Scene {
     memberId: 'me',
     generation: 1,
     groupInstanceId: null,
+    protocol: 'classic',
   };
   hasGoneOn = false;
   owns = (since: MemberSnapshot): boolean => isSame(since, this.snapshot);

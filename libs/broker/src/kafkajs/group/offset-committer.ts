@@ -56,7 +56,7 @@ export class OffsetCommitter {
   constructor(options: OffsetCommitterOptions) {
     this.#options = options;
     this.#coordinator = options.coordinator;
-    this.#lookup = new OffsetLookup(options.coordinator);
+    this.#lookup = new OffsetLookup(options.coordinator, () => options.membership().snapshot);
     this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
   }
 

@@ -3,6 +3,7 @@ import { VirtualRuntime } from '../../runtime/index.js';
 import { GroupCoordinator } from './group-coordinator.js';
 import { coordinatedBy, orders } from './member-under-test.spec-support.js';
 import { OffsetLookup } from './offset-lookup.js';
+import { noMember } from './term.js';
 import { ScriptedCluster } from './scripted-cluster.spec-support.js';
 
 const offset = (partition: number, code = 0, committed: number | null = 5) => ({
@@ -23,7 +24,7 @@ describe('looking up what the group has committed', () => {
   beforeEach(() => {
     cluster = new ScriptedCluster(runtime).always('GroupCoordinator', coordinatedBy(1));
     coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
-    lookup = new OffsetLookup(coordinator);
+    lookup = new OffsetLookup(coordinator, () => noMember('group'));
   });
   afterEach(() => {
     cluster.verify();

@@ -1,7 +1,14 @@
 import type { TopicPartition } from '../../port/record.js';
 import { Backoff, sleep } from '../../runtime/index.js';
-import { errorOfCode, offsetFetchRequest, reactionTo, type FetchedOffset } from '../wire/index.js';
+import {
+  errorOfCode,
+  offsetFetchRequest,
+  reactionTo,
+  type FetchedOffset,
+  type OffsetFetchOptions,
+} from '../wire/index.js';
 import type { GroupCoordinator } from './group-coordinator.js';
+import type { MemberSnapshot } from './membership.js';
 import { paceAfter } from './pace.js';
 import { keyOf } from './term.js';
 
@@ -13,7 +20,10 @@ const RETRY = { initialMs: 50, maxMs: 1_000 };
 
 /** Asks the group for its committed offsets until it has told them: a lookup that failed is not "none committed". */
 export class OffsetLookup {
-  constructor(private readonly coordinator: GroupCoordinator) {}
+  constructor(
+    private readonly coordinator: GroupCoordinator,
+    private readonly member: () => MemberSnapshot,
+  ) {}
 
   async fetch(
     partitions: readonly TopicPartition[],
@@ -40,7 +50,7 @@ export class OffsetLookup {
   ): Promise<readonly FetchedOffset[]> {
     const { groupId, lane } = this.coordinator;
     try {
-      const request = offsetFetchRequest(groupId, partitions);
+      const request = offsetFetchRequest(groupId, partitions, memberOf(this.member()));
       const { node, answer } = await this.coordinator.request(lane, request, { signal });
       this.#succeeded(answer.code, node);
       if (answer.code !== 0) return [];
@@ -63,4 +73,10 @@ export class OffsetLookup {
       `The committed offsets of group "${this.coordinator.groupId}" were not told`,
     );
   }
+}
+
+/** Only a member by KIP-848 says who asks. */
+function memberOf({ protocol, memberId, generation }: MemberSnapshot): OffsetFetchOptions {
+  const isSaid = protocol === 'consumer' && memberId !== '';
+  return isSaid ? { member: { memberId, epoch: generation } } : {};
 }

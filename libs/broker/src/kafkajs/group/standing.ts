@@ -68,7 +68,11 @@ export class Standing {
     const { groupId, groupInstanceId } = this.#options.settings;
     if (this.holding.size === 0) this.#loss = new Deferred();
     this.#heart?.stop();
-    this.#term = new Term({ groupId, memberId, generation, groupInstanceId }, cooperative);
+    const protocol = 'classic';
+    this.#term = new Term(
+      { groupId, memberId, generation, groupInstanceId, protocol },
+      cooperative,
+    );
     this.#heart = this.#heartOf(this.#term);
     this.#heart.start();
     return this.#term;

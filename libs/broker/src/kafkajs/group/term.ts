@@ -1,4 +1,5 @@
 import { NO_GENERATION } from '../../assignment/index.js';
+import type { GroupProtocol } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 import { Deferred } from '../../runtime/index.js';
 import type { MemberSnapshot } from './membership.js';
@@ -32,11 +33,12 @@ export function isSame(one: MemberSnapshot, other: MemberSnapshot): boolean {
   return one.memberId === other.memberId && one.generation === other.generation;
 }
 
-export const noMember = (groupId: string): MemberSnapshot => ({
+export const noMember = (groupId: string, protocol: GroupProtocol = 'classic'): MemberSnapshot => ({
   groupId,
   memberId: '',
   generation: NO_GENERATION,
   groupInstanceId: null,
+  protocol,
 });
 
 export const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;

@@ -18,6 +18,7 @@ export interface TopicCode {
 }
 
 const TOPIC_RESOURCE = 2;
+const GROUP_RESOURCE = 32;
 const SET = 0;
 const DELETE = 1;
 /** What the broker takes for "your default". */
@@ -91,13 +92,20 @@ export interface TopicConfigAnswer extends TopicCode {
   readonly entries: readonly (readonly [name: string, value: string | null])[];
 }
 
-export function describeTopicConfigRequest(topic: string): ApiRequest<TopicConfigAnswer[]> {
+export const describeTopicConfigRequest = (topic: string): ApiRequest<TopicConfigAnswer[]> =>
+  describeConfigRequest(TOPIC_RESOURCE, topic);
+
+/** Of a group by KIP-848. Any broker can tell. */
+export const describeGroupConfigRequest = (groupId: string): ApiRequest<TopicConfigAnswer[]> =>
+  describeConfigRequest(GROUP_RESOURCE, groupId);
+
+function describeConfigRequest(type: number, resource: string): ApiRequest<TopicConfigAnswer[]> {
   return ownRequest({
     apiKey: 32,
     apiName: 'DescribeConfigs',
     versions: [1],
     write(writer) {
-      writer.array([topic], (name) => writer.int8(TOPIC_RESOURCE).string(name).int32(-1));
+      writer.array([resource], (name) => writer.int8(type).string(name).int32(-1));
       writer.boolean(false);
     },
     read(reader) {

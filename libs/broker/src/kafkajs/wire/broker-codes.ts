@@ -4,6 +4,7 @@ import {
   InconsistentGroupProtocolError,
   RefusedError,
   StaticMemberFencedError,
+  StaticMemberInUseError,
   UnsupportedError,
   type BrokerError,
 } from '../../port/errors.js';
@@ -14,6 +15,9 @@ export type Place =
   | 'join'
   | 'sync'
   | 'heartbeat'
+  /** ConsumerGroupHeartbeat (KIP-848), before we are a member and after. */
+  | 'consumerJoin'
+  | 'consumerHeartbeat'
   | 'commit'
   | 'offsetFetch'
   | 'fetch'
@@ -48,6 +52,8 @@ export type Reaction =
   | 'lost-rejoin-as-new'
   /** Join again with the member id that came with the answer. */
   | 'adopt-member-id'
+  /** The broker does not offer this protocol: use the older one. */
+  | 'fall-back'
   /** The group is between two generations: again after the sync, if still ours. */
   | 'after-sync'
   /** Not ours any more. */
@@ -90,6 +96,8 @@ const COORDINATOR_MOVED: Partial<Record<Place, Reaction>> = {
   join: 'find-coordinator',
   sync: 'find-coordinator',
   heartbeat: 'find-coordinator',
+  consumerJoin: 'find-coordinator',
+  consumerHeartbeat: 'find-coordinator',
   commit: 'find-coordinator',
   offsetFetch: 'find-coordinator',
   transaction: 'find-coordinator',
@@ -113,6 +121,8 @@ const UNMENDABLE_IN_A_GROUP: Partial<Record<Place, Reaction>> = {
   join: 'slow-retry',
   sync: 'slow-retry',
   heartbeat: 'slow-retry',
+  consumerJoin: 'slow-retry',
+  consumerHeartbeat: 'slow-retry',
 };
 
 const rows: readonly Row[] = [
@@ -215,6 +225,8 @@ const rows: readonly Row[] = [
       join: 'lost-rejoin-as-new',
       sync: 'lost-rejoin-as-new',
       heartbeat: 'lost-rejoin-as-new',
+      consumerJoin: 'lost-rejoin-as-new',
+      consumerHeartbeat: 'lost-rejoin-as-new',
       commit: 'fenced',
       offsetFetch: 'fenced',
       transactionOffsets: 'fenced',
@@ -242,7 +254,13 @@ const rows: readonly Row[] = [
     },
   ],
   [28, 'INVALID_COMMIT_OFFSET_SIZE', false, 'the commit is too large', { commit: 'refuse' }],
-  [29, 'TOPIC_AUTHORIZATION_FAILED', false, 'the credentials do not allow access to the topic'],
+  [
+    29,
+    'TOPIC_AUTHORIZATION_FAILED',
+    false,
+    'the credentials do not allow access to the topic',
+    { consumerJoin: 'slow-retry', consumerHeartbeat: 'slow-retry' },
+  ],
   [
     30,
     'GROUP_AUTHORIZATION_FAILED',
@@ -265,7 +283,7 @@ const rows: readonly Row[] = [
     'UNSUPPORTED_VERSION',
     false,
     'the broker does not support this version of the request',
-    UNMENDABLE_IN_A_GROUP,
+    { ...UNMENDABLE_IN_A_GROUP, consumerJoin: 'fall-back', consumerHeartbeat: 'fall-back' },
   ],
   [36, 'TOPIC_ALREADY_EXISTS', false, 'the topic exists already', { admin: 'done' }],
   [37, 'INVALID_PARTITIONS', false, 'the number of partitions is not allowed'],
@@ -334,7 +352,14 @@ const rows: readonly Row[] = [
   [60, 'REASSIGNMENT_IN_PROGRESS', true, 'a partition reassignment is under way'],
   [67, 'INVALID_PRINCIPAL_TYPE', false, 'the principal type is not supported'],
   [68, 'NON_EMPTY_GROUP', false, 'the group still has members: stop its consumers first'],
-  [69, 'GROUP_ID_NOT_FOUND', false, 'the group does not exist', { admin: 'done' }],
+  [
+    69,
+    'GROUP_ID_NOT_FOUND',
+    false,
+    'the group does not exist',
+    // Before: it does, with members of another kind. After: it was deleted behind our back.
+    { admin: 'done', consumerJoin: 'slow-retry', consumerHeartbeat: 'lost-rejoin-as-new' },
+  ],
   [70, 'FETCH_SESSION_ID_NOT_FOUND', true, 'the fetch session is gone'],
   [71, 'INVALID_FETCH_SESSION_EPOCH', true, 'the fetch session is out of step'],
   [72, 'LISTENER_NOT_FOUND', true, 'the leader has no listener that fits ours', LEADER_MOVED],
@@ -444,7 +469,11 @@ const rows: readonly Row[] = [
     'FENCED_MEMBER_EPOCH',
     false,
     'the member epoch is not the current one',
-    { transactionOffsets: 'fenced' },
+    {
+      consumerJoin: 'lost-rejoin-as-new',
+      consumerHeartbeat: 'lost',
+      transactionOffsets: 'fenced',
+    },
   ],
   [111, 'UNRELEASED_INSTANCE_ID', true, 'the static member id is still in use'],
   [112, 'UNSUPPORTED_ASSIGNOR', false, 'the broker does not offer this assignor'],
@@ -511,6 +540,8 @@ export function errorOfCode(code: number, doing: string, advice?: string): Broke
       return new InconsistentGroupProtocolError(message, options);
     case 'FENCED_INSTANCE_ID':
       return new StaticMemberFencedError(message, options);
+    case 'UNRELEASED_INSTANCE_ID':
+      return new StaticMemberInUseError(message, options);
     case 'UNSUPPORTED_VERSION':
       return new UnsupportedError(message, options);
     default:

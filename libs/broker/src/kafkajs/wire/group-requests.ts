@@ -1,3 +1,4 @@
+import type { GroupProtocol } from '../../port/consumer.js';
 import { kafkajsRequest, type ApiRequest } from './api-request.js';
 
 export interface Coordinator {
@@ -28,6 +29,8 @@ export const findCoordinatorRequest = (groupId: string): ApiRequest<Coordinator>
   );
 
 export interface MemberIdentity {
+  /** By which protocol we are a member; default `classic`. Then the generation is the member epoch. */
+  readonly protocol?: GroupProtocol;
   readonly groupId: string;
   readonly generation: number;
   readonly memberId: string;

@@ -3,42 +3,107 @@ import type { TopicPartition } from '../../port/record.js';
 import { ownRequest, type ApiRequest } from './api-request.js';
 import type { MemberIdentity } from './group-requests.js';
 import { byTopic } from './by-topic.js';
+import type { Reader } from './reader.js';
+import type { Writer } from './writer.js';
 
 export interface PartitionCode extends TopicPartition {
   readonly code: number;
 }
 
-/** Version 7 has the leader epoch and the static id. */
+/** Version 7 has the leader epoch and the static id; version 9 is for members by KIP-848 (and compact since 8). */
 export function offsetCommitRequest(
-  { groupId, generation, memberId, groupInstanceId = null }: MemberIdentity,
+  { groupId, generation, memberId, groupInstanceId = null, protocol }: MemberIdentity,
   offsets: readonly OffsetCommit[],
 ): ApiRequest<readonly PartitionCode[]> {
+  const member = { groupId, generation, memberId, groupInstanceId };
+  const common = { apiKey: 8, apiName: 'OffsetCommit' };
+  if (protocol !== 'consumer')
+    return ownRequest({
+      ...common,
+      versions: [7],
+      write: (writer) => writeCommit(writer, member, offsets),
+      read: readCommitted,
+    });
   return ownRequest({
-    apiKey: 8,
-    apiName: 'OffsetCommit',
-    versions: [7],
-    write(writer) {
-      writer.string(groupId).int32(generation).string(memberId).nullableString(groupInstanceId);
-      writer.array(byTopic(offsets), ([topic, partitions]) => {
-        writer.string(topic).array(partitions, (commit) => {
-          writer
-            .int32(commit.partition)
-            .int64(commit.offset)
-            .int32(commit.leaderEpoch ?? -1)
-            .nullableString(commit.metadata ?? null);
-        });
-      });
-    },
-    read(reader) {
-      reader.int32();
-      return reader
-        .array(() => {
-          const topic = reader.string();
-          return reader.array(() => ({ topic, partition: reader.int32(), code: reader.int16() }));
-        })
-        .flat();
-    },
+    ...common,
+    versions: [9],
+    flexibleFrom: 8,
+    write: (writer) => writeCompactCommit(writer, member, offsets),
+    read: readPartitionCodes,
   });
+}
+
+type Committer = Required<Omit<MemberIdentity, 'protocol'>>;
+
+function writeCommit(
+  writer: Writer,
+  { groupId, generation, memberId, groupInstanceId }: Committer,
+  offsets: readonly OffsetCommit[],
+): void {
+  writer.string(groupId).int32(generation).string(memberId).nullableString(groupInstanceId);
+  writer.array(byTopic(offsets), ([topic, partitions]) => {
+    writer.string(topic).array(partitions, (commit) => {
+      writer
+        .int32(commit.partition)
+        .int64(commit.offset)
+        .int32(commit.leaderEpoch ?? -1)
+        .nullableString(commit.metadata ?? null);
+    });
+  });
+}
+
+function writeCompactCommit(
+  writer: Writer,
+  { groupId, generation, memberId, groupInstanceId }: Committer,
+  offsets: readonly OffsetCommit[],
+): void {
+  writer.compactString(groupId).int32(generation).compactString(memberId);
+  writer.compactNullableString(groupInstanceId);
+  writeOffsets(writer, offsets);
+  writer.noTags();
+}
+
+/** As OffsetCommit has them since version 8, and TxnOffsetCommit. */
+export function writeOffsets(writer: Writer, offsets: readonly OffsetCommit[]): void {
+  writer.compactArray(byTopic(offsets), ([topic, those]) => {
+    writer.compactString(topic);
+    writer
+      .compactArray(those, ({ partition, offset, leaderEpoch, metadata }) => {
+        writer
+          .int32(partition)
+          .int64(offset)
+          .int32(leaderEpoch ?? -1);
+        writer.compactNullableString(metadata ?? null).noTags();
+      })
+      .noTags();
+  });
+}
+
+function readCommitted(reader: Reader): readonly PartitionCode[] {
+  reader.int32();
+  return reader
+    .array(() => {
+      const topic = reader.string();
+      return reader.array(() => ({ topic, partition: reader.int32(), code: reader.int16() }));
+    })
+    .flat();
+}
+
+export function readPartitionCodes(reader: Reader): readonly PartitionCode[] {
+  reader.int32();
+  return reader
+    .compactArray(() => {
+      const topic = reader.compactString();
+      const those = reader.compactArray(() => {
+        const partition = reader.int32();
+        const code = reader.int16();
+        reader.skipTags();
+        return { topic, partition, code };
+      });
+      reader.skipTags();
+      return those;
+    })
+    .flat();
 }
 
 export interface FetchedOffset extends PartitionCode {
@@ -51,50 +116,73 @@ export interface OffsetFetchAnswer {
   readonly offsets: readonly FetchedOffset[];
 }
 
+export interface OffsetFetchOptions {
+  readonly stable?: boolean;
+  /** Of a member by KIP-848: one whose epoch is over is told nothing. */
+  readonly member?: { readonly memberId: string; readonly epoch: number };
+}
+
 /**
  * Version 7 can ask for stable offsets only: one that a transaction is about to change is then
  * answered with UNSTABLE_OFFSET_COMMIT instead of its old value, which would be read again.
+ * Version 9 has the member and its epoch, and room for many groups.
  */
 export function offsetFetchRequest(
   groupId: string,
   partitions: readonly TopicPartition[] | 'all',
-  { stable = true }: { readonly stable?: boolean } = {},
+  { stable = true, member }: OffsetFetchOptions = {},
 ): ApiRequest<OffsetFetchAnswer> {
+  const topics = partitions === 'all' ? null : byTopic(partitions);
   return ownRequest({
     apiKey: 9,
     apiName: 'OffsetFetch',
-    versions: [7],
+    versions: [member ? 9 : 7],
     flexibleFrom: 6,
     write(writer) {
+      if (member) writer.unsignedVarint(ONE_ITEM);
       writer.compactString(groupId);
-      writer.compactArray(partitions === 'all' ? null : byTopic(partitions), ([topic, those]) => {
+      if (member) writer.compactNullableString(member.memberId).int32(member.epoch);
+      writer.compactArray(topics, ([topic, those]) => {
         writer.compactString(topic);
         writer.compactArray(those, ({ partition }) => writer.int32(partition)).noTags();
       });
+      if (member) writer.noTags();
       writer.boolean(stable).noTags();
     },
     read(reader) {
       reader.int32();
-      const offsets = reader.compactArray(() => {
-        const topic = reader.compactString();
-        const those = reader.compactArray(() => {
-          const partition = reader.int32();
-          const offset = reader.int64();
-          const leaderEpoch = reader.int32();
-          const metadata = reader.compactNullableString();
-          const code = reader.int16();
-          reader.skipTags();
-          const committed = offset < 0 ? null : { offset, leaderEpoch, metadata };
-          return { topic, partition, code, committed };
-        });
-        reader.skipTags();
-        return those;
+      if (!member) return readGroupOffsets(reader);
+      const [answer] = reader.compactArray(() => {
+        reader.compactString();
+        return readGroupOffsets(reader);
       });
-      const code = reader.int16();
-      reader.skipTags();
-      return { code, offsets: offsets.flat() };
+      return answer ?? { code: -1, offsets: [] };
     },
   });
+}
+
+/** Compact arrays count from 1. */
+const ONE_ITEM = 2;
+
+function readGroupOffsets(reader: Reader): OffsetFetchAnswer {
+  const offsets = reader.compactArray(() => {
+    const topic = reader.compactString();
+    const those = reader.compactArray(() => {
+      const partition = reader.int32();
+      const offset = reader.int64();
+      const leaderEpoch = reader.int32();
+      const metadata = reader.compactNullableString();
+      const code = reader.int16();
+      reader.skipTags();
+      const committed = offset < 0 ? null : { offset, leaderEpoch, metadata };
+      return { topic, partition, code, committed };
+    });
+    reader.skipTags();
+    return those;
+  });
+  const code = reader.int16();
+  reader.skipTags();
+  return { code, offsets: offsets.flat() };
 }
 
 export const LATEST = -1;

@@ -3,7 +3,7 @@ import type { TopicPartition } from '../../port/record.js';
 import { kafkajsRequest, ownRequest, type ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
 import type { Coordinator } from './group-requests.js';
-import type { PartitionCode } from './offset-requests.js';
+import { readPartitionCodes, writeOffsets, type PartitionCode } from './offset-requests.js';
 import type { Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
@@ -102,20 +102,8 @@ export function offsetsInTransactionRequest(
       writer.int64(producerId).int16(producerEpoch);
       writer.int32(owner.generation).compactString(owner.memberId);
       writer.compactNullableString(owner.groupInstanceId ?? null);
-      writer
-        .compactArray(byTopic(offsets), ([topic, those]) => {
-          writer.compactString(topic);
-          writer
-            .compactArray(those, ({ partition, offset, leaderEpoch, metadata }) => {
-              writer
-                .int32(partition)
-                .int64(offset)
-                .int32(leaderEpoch ?? -1);
-              writer.compactNullableString(metadata ?? null).noTags();
-            })
-            .noTags();
-        })
-        .noTags();
+      writeOffsets(writer, offsets);
+      writer.noTags();
     },
     read: readPartitionCodes,
   });
@@ -148,21 +136,4 @@ function writeProducer(
 function readCode(reader: Reader): TransactionAnswer {
   reader.int32();
   return { code: reader.int16() };
-}
-
-function readPartitionCodes(reader: Reader): readonly PartitionCode[] {
-  reader.int32();
-  return reader
-    .compactArray(() => {
-      const topic = reader.compactString();
-      const those = reader.compactArray(() => {
-        const partition = reader.int32();
-        const code = reader.int16();
-        reader.skipTags();
-        return { topic, partition, code };
-      });
-      reader.skipTags();
-      return those;
-    })
-    .flat();
 }

@@ -1,14 +1,17 @@
+import { encodeAssignment } from '../../assignment/index.js';
 import type { GroupListing } from '../../port/admin.js';
 import type { OffsetCommit } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 import type { Runtime } from '../../runtime/index.js';
+import { ConsumerGroup, type ConsumerGroupOptions } from './consumer-group.js';
+import type { BeatAnswer, BeatRequest } from './consumer-member.js';
 import { Group, type GroupState } from './group.js';
 import type { JoinAnswer, JoinRequest } from './group-member.js';
 import { OffsetStore, type StoredOffset } from './offset-store.js';
-import { Refusal } from './refusal.js';
+import { isRefusal, Refusal } from './refusal.js';
 import type { Topics } from './topics.js';
 
-export interface CoordinatorOptions {
+export interface CoordinatorOptions extends ConsumerGroupOptions {
   readonly minSessionTimeoutMs: number;
   readonly maxSessionTimeoutMs: number;
   readonly initialRebalanceDelayMs: number;
@@ -32,7 +35,7 @@ export interface RefusedPartition {
 }
 
 export interface DescribedGroup {
-  readonly state: GroupState | 'Dead';
+  readonly state: GroupState | 'Reconciling' | 'Dead';
   readonly protocol: string | null;
   readonly members: readonly {
     readonly memberId: string;
@@ -48,7 +51,9 @@ export type OffsetAnswer =
   | { readonly kind: 'unstable'; readonly partition: TopicPartition };
 
 interface Entry {
+  /** Its members are of one kind or the other: a broker that does not migrate groups. */
   readonly group: Group;
+  readonly consumers: ConsumerGroup;
   readonly offsets: OffsetStore;
 }
 
@@ -75,7 +80,25 @@ export class Coordinator {
         `a session time-out of ${sessionTimeoutMs} ms is outside of ${minSessionTimeoutMs}..${maxSessionTimeoutMs}`,
       );
     const entry = memberId === '' ? this.#findOrCreate(groupId) : this.#joined(groupId);
+    if (entry.consumers.members.size > 0)
+      throw new Refusal(
+        'INCONSISTENT_GROUP_PROTOCOL',
+        `group "${groupId}" has members of groupProtocol "consumer"`,
+      );
     return entry.group.join(request);
+  }
+
+  /** Join, heartbeat and acknowledgement in one (KIP-848). */
+  beat(request: BeatRequest): BeatAnswer {
+    const { groupId, epoch } = request;
+    const { group, consumers } = epoch === 0 ? this.#findOrCreate(groupId) : this.#joined(groupId);
+    if (group.members.size > 0)
+      throw new Refusal('GROUP_ID_NOT_FOUND', `group "${groupId}" has members of another protocol`);
+    return consumers.beat(request);
+  }
+
+  get consumerSessionTimeoutMs(): number {
+    return this.options.consumerSessionTimeoutMs;
   }
 
   sync(member: MemberIdentity, plan: ReadonlyMap<string, Buffer>): Promise<Buffer> {
@@ -87,11 +110,11 @@ export class Coordinator {
   }
 
   leave(groupId: string, memberId: string): void {
-    this.#joined(groupId).group.leave(memberId);
+    this.#kindOf(this.#joined(groupId)).leave(memberId);
   }
 
   expel(groupId: string, memberId: string): void {
-    this.#joined(groupId).group.expel(memberId);
+    this.#kindOf(this.#joined(groupId)).expel(memberId);
   }
 
   /** Stores what can be stored; the answer has the partitions that were refused. */
@@ -100,8 +123,9 @@ export class Coordinator {
     offsets: readonly OffsetCommit[],
     refuse: (partition: TopicPartition) => Refusal | undefined,
   ): readonly RefusedPartition[] {
-    const { group, offsets: store } = this.#committing(member);
-    group.checkCommit(member);
+    const { group, consumers, offsets: store } = this.#committing(member);
+    if (consumers.members.size > 0) consumers.check(member);
+    else group.checkCommit(member);
     return this.#each(offsets, refuse, (offset) => store.commit(offset));
   }
 
@@ -111,8 +135,9 @@ export class Coordinator {
     producerId: number,
     offsets: readonly OffsetCommit[],
   ): readonly RefusedPartition[] {
-    const { group, offsets: store } = this.#committing(member);
-    group.checkTransactionalCommit(member);
+    const { group, consumers, offsets: store } = this.#committing(member);
+    if (consumers.members.size > 0) checkInTransaction(consumers, member);
+    else group.checkTransactionalCommit(member);
     return this.#each(
       offsets,
       () => undefined,
@@ -140,13 +165,17 @@ export class Coordinator {
   list(): readonly GroupListing[] {
     return [...this.#groups.keys()].flatMap((groupId) => {
       const found = this.#find(groupId);
-      return found ? [{ groupId, protocolType: found.group.protocolType }] : [];
+      if (!found) return [];
+      const { group, consumers } = found;
+      return [{ groupId, protocolType: consumers.members.size > 0 ? 'consumer' : group.protocolType }];
     });
   }
 
   describe(groupId: string): DescribedGroup {
-    const group = this.#find(groupId)?.group;
-    if (!group) return { state: 'Dead', protocol: null, members: [] };
+    const entry = this.#find(groupId);
+    if (!entry) return { state: 'Dead', protocol: null, members: [] };
+    const { group, consumers } = entry;
+    if (consumers.members.size > 0) return describeConsumers(consumers);
     return {
       state: group.state,
       protocol: group.protocol,
@@ -164,8 +193,10 @@ export class Coordinator {
     partitions: readonly TopicPartition[],
     isSubscribed: (group: Group, topic: string) => boolean,
   ): void {
-    const { group, offsets } = this.#known(groupId);
-    const subscribed = partitions.find(({ topic }) => isSubscribed(group, topic));
+    const { group, consumers, offsets } = this.#known(groupId);
+    const subscribed = partitions.find(
+      ({ topic }) => isSubscribed(group, topic) || consumers.reads(topic),
+    );
     if (subscribed)
       throw new Refusal(
         'GROUP_SUBSCRIBED_TO_TOPIC',
@@ -175,9 +206,10 @@ export class Coordinator {
   }
 
   delete(groupId: string): void {
-    const { group } = this.#known(groupId);
-    if (group.members.size > 0)
-      throw new Refusal('NON_EMPTY_GROUP', `group "${groupId}" has ${group.members.size} members`);
+    const { group, consumers } = this.#known(groupId);
+    const count = group.members.size + consumers.members.size;
+    if (count > 0)
+      throw new Refusal('NON_EMPTY_GROUP', `group "${groupId}" has ${count} members`);
     this.#groups.delete(groupId);
   }
 
@@ -222,6 +254,10 @@ export class Coordinator {
     return entry;
   }
 
+  #kindOf({ group, consumers }: Entry): Group | ConsumerGroup {
+    return consumers.members.size > 0 ? consumers : group;
+  }
+
   #known(groupId: string): Entry {
     const entry = this.#find(groupId);
     if (!entry) throw new Refusal('GROUP_ID_NOT_FOUND', `there is no group "${groupId}"`);
@@ -232,7 +268,10 @@ export class Coordinator {
     const known = this.#find(groupId);
     if (known) return known;
     const group = new Group(groupId, this.runtime, this.options);
-    const entry = { group, offsets: new OffsetStore() };
+    const consumers = new ConsumerGroup(groupId, this.topics, this.runtime, this.options, () => {
+      group.emptySince = this.runtime.now();
+    });
+    const entry = { group, consumers, offsets: new OffsetStore() };
     this.#groups.set(groupId, entry);
     return entry;
   }
@@ -240,9 +279,35 @@ export class Coordinator {
   /** Expiry of offsets is looked at when the group is: nobody can tell the difference from a timer. */
   #find(groupId: string): Entry | undefined {
     const entry = this.#groups.get(groupId);
-    if (entry?.group.state !== 'Empty') return entry;
+    if (entry?.group.state !== 'Empty' || entry.consumers.members.size > 0) return entry;
     if (this.runtime.now() - entry.group.emptySince > this.options.offsetsRetentionMs)
       entry.offsets.clear();
     return entry;
   }
+}
+
+function checkInTransaction(consumers: ConsumerGroup, member: MemberIdentity): void {
+  if (member.generation < 0 && member.memberId === '') return;
+  try {
+    consumers.check(member);
+  } catch (error) {
+    // As brokers put it to a request that is older than epochs.
+    if (isRefusal(error, 'STALE_MEMBER_EPOCH'))
+      throw new Refusal('ILLEGAL_GENERATION', error.message);
+    throw error;
+  }
+}
+
+function describeConsumers({ members, epoch }: ConsumerGroup): DescribedGroup {
+  const all = [...members.values()];
+  return {
+    state: all.every((member) => member.epoch === epoch) ? 'Stable' : 'Reconciling',
+    protocol: 'uniform',
+    members: all.map(({ id, clientId, host, held }) => ({
+      memberId: id,
+      clientId,
+      host,
+      assignment: encodeAssignment(held),
+    })),
+  };
 }

@@ -43,6 +43,9 @@ export const REFUSAL_CODES = {
   UNSTABLE_OFFSET_COMMIT: 88,
   PRODUCER_FENCED: 90,
   UNKNOWN_TOPIC_ID: 100,
+  FENCED_MEMBER_EPOCH: 110,
+  UNRELEASED_INSTANCE_ID: 111,
+  STALE_MEMBER_EPOCH: 113,
   TRANSACTION_ABORTABLE: 120,
 } as const;
 
@@ -61,6 +64,8 @@ const RETRIABLE: ReadonlySet<RefusalName> = new Set<RefusalName>([
   'REBALANCE_IN_PROGRESS',
   'KAFKA_STORAGE_ERROR',
   'UNSTABLE_OFFSET_COMMIT',
+  'UNRELEASED_INSTANCE_ID',
+  'STALE_MEMBER_EPOCH',
 ]);
 
 /** An answer with an error code: the broker's half of a failure. Clients turn it into an error of the port. */

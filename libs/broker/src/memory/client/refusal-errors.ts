@@ -5,6 +5,7 @@ import {
   RecordTooLargeError,
   RefusedError,
   StaticMemberFencedError,
+  StaticMemberInUseError,
   UnknownTopicError,
 } from '../../port/errors.js';
 import { Refusal, type RefusalName } from '../broker/refusal.js';
@@ -52,6 +53,11 @@ export function toBrokerError(error: unknown, topic?: string): BrokerError {
     case 'FENCED_INSTANCE_ID':
       return new StaticMemberFencedError(
         `${error.message}. Give each session a groupInstanceId of its own, or see why the earlier one is still alive.`,
+        options,
+      );
+    case 'UNRELEASED_INSTANCE_ID':
+      return new StaticMemberInUseError(
+        `${error.message}. This one waits until it has closed, or its session is over: give each session a groupInstanceId of its own.`,
         options,
       );
     case 'MESSAGE_TOO_LARGE':

@@ -14,7 +14,7 @@ import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { SessionParts } from './session-parts.js';
-import type { Membership } from './membership.js';
+import type { GroupMembership } from './group-membership.js';
 
 interface OwnedCommit {
   readonly offset: OffsetCommit;
@@ -33,7 +33,7 @@ export class Committer {
   constructor(
     private readonly group: GroupClient,
     private readonly parts: SessionParts,
-    private readonly membership: Pick<Membership, 'tenure' | 'hasGoneOn'>,
+    private readonly membership: Pick<GroupMembership, 'tenure' | 'hasGoneOn'>,
     private readonly runtime: Runtime,
     private readonly patienceMs: number,
   ) {}

@@ -11,6 +11,7 @@ import {
   type PreviousAssignment,
 } from '../../../assignment/index.js';
 import type { MemberIdentity, OffsetAnswer, RefusedPartition } from '../../broker/coordinator.js';
+import type { BeatAnswer } from '../../broker/consumer-member.js';
 import type { JoinAnswer } from '../../broker/group-member.js';
 import type { Link, LinkCall } from '../link.js';
 
@@ -96,6 +97,20 @@ export class GroupClient {
     return this.link.call(
       { operation: 'heartbeat', groupId, memberId: identity.memberId },
       () => this.link.cluster.groups.heartbeat(this.#member(identity)),
+      call,
+    );
+  }
+
+  /** What a member by KIP-848 says and is told; the first one joins. */
+  beat(identity: Identity, owned: readonly TopicPartition[], call: LinkCall): Promise<BeatAnswer> {
+    const { groupId, groupInstanceId, topics, rebalanceTimeoutMs } = this.options;
+    const { memberId, generation } = identity;
+    const epoch = Math.max(generation, 0);
+    const { clientId } = this.link;
+    const said = { groupId, memberId, groupInstanceId, clientId, topics, rebalanceTimeoutMs };
+    return this.link.call(
+      { operation: epoch === 0 ? 'join' : 'heartbeat', groupId, memberId },
+      () => this.link.cluster.groups.beat({ ...said, epoch, owned }),
       call,
     );
   }

@@ -13,6 +13,7 @@ import type { Link } from '../link.js';
 import { nameOf } from '../partition-name.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { AssignmentRoad } from './assignment-road.js';
+import type { GroupMembership, Standing } from './group-membership.js';
 import type { GroupClient, Identity, LeaderPlan } from './group-client.js';
 import type { SessionParts } from './session-parts.js';
 import { lossBy, Tenure, type Loss } from './tenure.js';
@@ -35,7 +36,7 @@ interface Entered {
 const SLOW_RETRY_MS = 5_000;
 
 /** Of the rebalance time-out: what is handed back later is lost. */
-const SHARE_FOR_HANDING_BACK = 0.9;
+export const SHARE_FOR_HANDING_BACK = 0.9;
 
 const NOBODY: Identity = { memberId: '', generation: -1 };
 
@@ -51,7 +52,7 @@ const NOBODY: Identity = { memberId: '', generation: -1 };
  * In a cooperative group a rebalance leads back to the join at once, with all that is owned; what
  * the sync then does not confirm is handed back, and the member joins again without it.
  */
-export class Membership {
+export class Membership implements GroupMembership {
   identity: Identity = NOBODY;
   #tenure: Tenure | undefined;
   #previous: PreviousAssignment | null = null;
@@ -74,7 +75,7 @@ export class Membership {
   }
 
   /** Whether the group may have gone on from there with us: what is owned may be ours in the next generation too. */
-  hasGoneOn(tenure: Tenure): boolean {
+  hasGoneOn(tenure: Standing): boolean {
     return this.#owned.length > 0 && (this.#isJoining || tenure !== this.#tenure);
   }
 
@@ -276,7 +277,7 @@ export class Membership {
   }
 }
 
-function handedBackTooLate(partitions: readonly TopicPartition[], timeoutMs: number): FencedError {
+export function handedBackTooLate(partitions: readonly TopicPartition[], timeoutMs: number): FencedError {
   return new FencedError(
     partitions,
     `The partitions were not handed back within the rebalance time-out of ${timeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,

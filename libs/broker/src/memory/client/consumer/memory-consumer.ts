@@ -22,6 +22,8 @@ import { toBrokerError } from '../refusal-errors.js';
 import { AssignmentRoad } from './assignment-road.js';
 import { Committer } from './committer.js';
 import { GroupClient } from './group-client.js';
+import { ConsumerMembership } from './consumer-membership.js';
+import type { GroupMembership } from './group-membership.js';
 import { Membership } from './membership.js';
 import { Ownership } from './ownership.js';
 import { PartitionRecovery } from './partition-recovery.js';
@@ -44,7 +46,7 @@ const LEAVE_TIMEOUT_MS = 1_000;
 export class MemoryConsumer implements ConsumerSession {
   readonly #parts: SessionParts;
   readonly #road: AssignmentRoad;
-  readonly #membership: Membership;
+  readonly #membership: GroupMembership;
   readonly #committer: Committer;
   readonly #intake: RecordIntake;
   readonly #handout: RecordHandout;
@@ -95,7 +97,8 @@ export class MemoryConsumer implements ConsumerSession {
       logger: settings.logger,
       signal: this.#ending.signal,
     });
-    this.#membership = new Membership({ ...this.#parts, link, group, topics, road }, options);
+    const ByProtocol = options.groupProtocol === 'consumer' ? ConsumerMembership : Membership;
+    this.#membership = new ByProtocol({ ...this.#parts, link, group, topics, road }, options);
     const patienceMs = 2 * link.requestTimeoutMs;
     this.#committer = new Committer(group, this.#parts, this.#membership, runtime, patienceMs);
   }
