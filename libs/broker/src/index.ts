@@ -12,6 +12,7 @@ export type {
   OffsetCommit,
   OffsetReset,
   PositionReset,
+  ResetReason,
   SessionStatus,
 } from './port/consumer.js';
 export type {

@@ -27,7 +27,11 @@ export interface ConsumerOptions {
    * joins a cooperative group, the others lose what they have (`onLost`) for that one rebalance.
    */
   readonly assignors?: readonly AssignorName[];
-  /** Where a partition starts without a committed offset, or with one that left the log. Default `'earliest'`. */
+  /**
+   * Where a partition starts without a committed offset, or with one that left the log. With `'none'`
+   * it stops. A log that was cut back by an unclean leader election is read on from where it was cut,
+   * or stops. Default `'earliest'`.
+   */
   readonly offsetReset?: OffsetReset;
   /** Default `'read_committed'`. */
   readonly isolation?: Isolation;
@@ -85,8 +89,17 @@ export interface AssignedPartition extends TopicPartition {
   readonly committed: CommittedOffset | null;
 }
 
+export type ResetReason =
+  /** The group has no committed offset. */
+  | 'no-offset'
+  /** The offset is not in the log (any more). */
+  | 'out-of-range'
+  /** An unclean leader election cut the log back behind the offset: from `to` on, other records stand there. */
+  | 'log-truncated';
+
 /** Reading went on at another offset than the group's, because that one is not in the log (any more). */
 export interface PositionReset extends TopicPartition {
+  readonly reason: ResetReason;
   /** null where the group had no offset. */
   readonly from: number | null;
   readonly to: number;
@@ -118,7 +131,10 @@ export interface AssignmentListener {
   onLost(partitions: readonly TopicPartition[]): void | Promise<void>;
   /** One partition cannot go on and waits for a `seek`; the others do. */
   onStopped?(error: PartitionError): void | Promise<void>;
-  /** `offsetReset` chose where to go on; records between `from` and `to` are not read. */
+  /**
+   * Reading goes on elsewhere, as `offsetReset` allows: records between `from` and `to` are not read,
+   * or are read again where `to` is the smaller.
+   */
   onReset?(reset: PositionReset): void | Promise<void>;
 }
 

@@ -262,6 +262,18 @@ export class NoOffsetError extends PartitionError {
 /** The log was cut back behind records that were already read (an unclean leader election). */
 export class LogTruncatedError extends PartitionError {
   readonly code = 'LOG_TRUNCATED';
+
+  constructor(
+    topic: string,
+    partition: number,
+    offset: number,
+    /** Up to here the log is the one that was read; undefined where its leader cannot tell. */
+    readonly agreedEnd: number | undefined,
+    message: string,
+    options: BrokerErrorOptions = {},
+  ) {
+    super(topic, partition, offset, message, options);
+  }
 }
 
 /** The topic was deleted and created again: offsets of the old one mean nothing in the new one. */

@@ -154,6 +154,21 @@ export class LaneGate {
     this.parts.onChange();
   }
 
+  /** The driver reads on from there. */
+  seek(lane: PartitionLane, offset: number): void {
+    try {
+      this.parts.session.seek(lane, offset);
+    } catch (error) {
+      // It was taken away in this very moment; its next owner starts at what is committed.
+      const isExpected = error instanceof FencedError;
+      this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
+        partition: lane.name,
+        offset,
+        reason: (error as Error).message,
+      });
+    }
+  }
+
   pauses(): readonly PartitionPause[] {
     return [...this.parts.lanes].flatMap((lane) => {
       const stop = this.#stops.get(lane);
@@ -208,34 +223,20 @@ export class LaneGate {
     const position = this.parts.session.position(lane);
     if (position === lane.tracker.next && !stopped) return;
     this.#forgetStop(lane);
-    this.#seek(lane, lane.tracker.next);
+    this.seek(lane, lane.tracker.next);
   }
 
   /** From where the lane goes on: what was given back may lie before the batch. One that is held is sought when it is released. */
   #readAgain(lane: PartitionLane): void {
     if (lane.isHeld || !this.parts.lanes.owns(lane)) return;
     this.#forgetStop(lane);
-    this.#seek(lane, lane.tracker.next);
+    this.seek(lane, lane.tracker.next);
     this.parts.onChange();
   }
 
   #forgetStop(lane: PartitionLane): void {
     this.#stops.get(lane)?.timer?.cancel();
     this.#stops.delete(lane);
-  }
-
-  #seek(lane: PartitionLane, offset: number): void {
-    try {
-      this.parts.session.seek(lane, offset);
-    } catch (error) {
-      // It was taken away in this very moment; its next owner starts at what is committed.
-      const isExpected = error instanceof FencedError;
-      this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
-        partition: lane.name,
-        offset,
-        reason: (error as Error).message,
-      });
-    }
   }
 
   #endWait(lane: PartitionLane, wait: Waiting): void {

@@ -99,7 +99,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
   }
 
   /** Going back, offsets mean something else from there on: that is another assignment to us. */
-  onReset({ topic, partition, from, to, policy }: PositionReset): void {
+  onReset({ topic, partition, from, to, policy, reason }: PositionReset): void {
     const lane = this.parts.lanes.get(topic, partition);
     if (!lane || lane.tracker.next === to) return;
     this.parts.logger.warn('Reading goes on elsewhere by the reset policy', {
@@ -108,20 +108,25 @@ export class EventBusRebalanceListener implements AssignmentListener {
       from,
       to,
       policy,
+      reason,
     });
     // Retention took the records in between. Those that were received before are as good as ever.
     if (from !== null && to > from) return skipTo(lane, to);
+    // What is unfinished there and was not cut off has to come again: nothing may pass it.
+    const position = Math.min(to, lane.tracker.watermark);
     lane.end();
     lane.abort(new DeliveryAbortedException('revoked'));
     this.#release(lane);
-    this.#begin({ topic, partition, position: to, committed: null });
+    const next = this.#begin({ topic, partition, position, committed: null });
+    if (position < to) this.parts.gate.seek(next, position);
   }
 
-  #begin(assigned: AssignedPartition): void {
+  #begin(assigned: AssignedPartition): PartitionLane {
     const { lanes, gate } = this.parts;
     const lane = this.parts.newLane(assigned);
     lanes.add(lane);
     gate.enter(lane);
+    return lane;
   }
 
   #release(lane: PartitionLane): void {

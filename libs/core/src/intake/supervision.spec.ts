@@ -2,7 +2,15 @@ import { AuthorizationError, type BrokerDriver } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
-import { IntakeWorld, reconciles, upTo, watched } from './intake-world.spec-support.js';
+import {
+  GROUP,
+  IntakeWorld,
+  TOPIC,
+  reconciles,
+  upTo,
+  watched,
+  type Handle,
+} from './intake-world.spec-support.js';
 
 describe('an intake session', () => {
   let world: IntakeWorld;
@@ -255,31 +263,58 @@ describe('an intake session', () => {
     expect(next.offsets()).toEqual(upTo(5));
   });
 
-  it('commits nothing more in a log that was cut back: others stand where its records stood', async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(3);
-    await world.write(2);
-    const gate = new Deferred<Outcome>();
-    const member = await world.started(({ record }) =>
-      record.offset === 2 ? gate.promise : succeeded,
-    );
-    await world.untilCommitted(2);
-    await world.until(() => member.intake.counts.received === 5);
-    const fault = world.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
-    await world.runtime.advance(10_000);
-    world.broker.faults.truncate({ topic: 't', partition: 0 }, 3);
-    await world.write(5);
-    fault.lift();
-    await world.until(() => member.intake.status.partitionPauses.length > 0);
-    expect(member.intake.status.partitionPauses).toMatchObject([
-      { error: { code: 'LOG_TRUNCATED' } },
-    ]);
-    gate.resolve(succeeded);
-    await world.until(() => member.handled.length === 5);
-    await world.done(member.intake.close());
-    const next = await world.started();
-    await world.untilCommitted(8);
-    expect(next.offsets()).toEqual(upTo(6, 2));
+  describe('a log that was cut back behind records that are at work', () => {
+    /** Of five records the handler is at 2; then the log ends at 3, and five others are written. */
+    async function cutBack(offsetReset: 'earliest' | 'none') {
+      await world.write(3);
+      await world.write(2);
+      const gate = new Deferred<Outcome>();
+      const handle: Handle = ({ record }) => (record.offset === 2 ? gate.promise : succeeded);
+      const member = world.intake(handle, { consumer: { offsetReset } });
+      await world.done(
+        member.driver.admin().setGroupOffsets(GROUP, [{ topic: TOPIC, partition: 0, offset: 0 }]),
+      );
+      await world.done(member.intake.start());
+      await world.untilCommitted(2);
+      await world.until(() => member.intake.counts.received === 5);
+      const fault = world.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
+      await world.runtime.advance(10_000);
+      world.broker.faults.truncate({ topic: TOPIC, partition: 0 }, 3);
+      await world.write(5);
+      fault.lift();
+      return { member, gate };
+    }
+
+    it('is read on from there: what was not cut off and is not done comes again', async () => {
+      world = await IntakeWorld.of(1);
+      const { member, gate } = await cutBack('earliest');
+      await world.until(() => member.log.some(({ context }) => context['reason'] !== undefined));
+      expect(member.log.find(({ context }) => context['reason'] !== undefined)).toMatchObject({
+        level: 'warn',
+        context: { topic: TOPIC, partition: 0, from: 5, to: 3, reason: 'log-truncated' },
+      });
+      await world.runtime.advance(1_000);
+      expect(await world.committed()).toBe(2);
+      gate.resolve(succeeded);
+      await world.untilCommitted(8);
+      expect(member.offsets()).toEqual([0, 1, 2, ...upTo(6, 2)]);
+      expect(reconciles(member.intake.counts)).toBe(true);
+    });
+
+    it('commits nothing more where the policy is none: others stand where its records stood', async () => {
+      world = await IntakeWorld.of(1);
+      const { member, gate } = await cutBack('none');
+      await world.until(() => member.intake.status.partitionPauses.length > 0);
+      expect(member.intake.status.partitionPauses).toMatchObject([
+        { error: { code: 'LOG_TRUNCATED' } },
+      ]);
+      gate.resolve(succeeded);
+      await world.until(() => member.handled.length === 5);
+      await world.done(member.intake.close());
+      const next = await world.started();
+      await world.untilCommitted(8);
+      expect(next.offsets()).toEqual(upTo(6, 2));
+    });
   });
 
   it('tells whoever listens, and is not disturbed by a listener that throws', async () => {

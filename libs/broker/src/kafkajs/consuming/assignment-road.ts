@@ -8,7 +8,7 @@ import { assignedOf, type Arrival } from './arrival.js';
 import { forMany } from './for-many.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
-import type { Start, StartPositions } from './start-positions.js';
+import type { Divergence, Start, StartPositions } from './start-positions.js';
 import type { StatusBoard } from './status-board.js';
 import { untilAnswered } from './until-answered.js';
 import { whenAllLeave } from './when-all-leave.js';
@@ -88,10 +88,19 @@ export class AssignmentRoad {
 
   /** The offset asked for is not in the log: the reset policy decides, in the background. */
   outOfRange(partition: OwnedPartition): void {
+    this.#startAnew(partition, (signal) => this.#options.positions.outOfRange(partition, signal));
+  }
+
+  /** What was read is not in the log any more: nothing is read on as if it were. */
+  truncated(partition: OwnedPartition, divergence: Divergence | undefined): void {
+    this.#startAnew(partition, (signal) =>
+      this.#options.positions.truncated(partition, divergence, signal),
+    );
+  }
+
+  #startAnew(partition: OwnedPartition, ask: (signal: AbortSignal) => Promise<Start>): void {
     const { journey, leaving } = partition;
-    void this.#untilAnswered(partition, leaving, (signal) =>
-      this.#options.positions.outOfRange(partition, signal),
-    ).then((start) => {
+    void this.#untilAnswered(partition, leaving, ask).then((start) => {
       if (!start) return;
       // Moved meanwhile: the answer is to an older question, and the partition is asked for anew.
       if (partition.journey === journey) this.#go({ partition, committed: null }, start);
@@ -165,7 +174,7 @@ export class AssignmentRoad {
       if (this.#announced.has(partition)) this.stop(partition, start.error);
       return;
     }
-    partition.moveTo(start.offset);
+    partition.moveTo(start.offset, start.leaderEpoch);
     if (!start.reset) return;
     if (this.#announced.has(partition)) this.#reportReset(start.reset);
     else arrival.reset = start.reset;
@@ -213,8 +222,17 @@ export class AssignmentRoad {
 
   #reportReset(reset: PositionReset): void {
     const { logger, listener, groupId } = this.#options;
-    const level = reset.from === null ? 'info' : 'warn';
-    logger[level]('Reading starts by the reset policy', { groupId, ...reset });
+    if (reset.reason === 'log-truncated')
+      logger.error('The log was cut back behind what was read (an unclean leader election)', {
+        code: 'LOG_TRUNCATED',
+        groupId,
+        ...reset,
+      });
+    else
+      logger[reset.from === null ? 'info' : 'warn']('Reading starts by the reset policy', {
+        groupId,
+        ...reset,
+      });
     this.#tell(() => listener()?.onReset?.(reset));
   }
 

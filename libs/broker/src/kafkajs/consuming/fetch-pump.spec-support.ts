@@ -2,7 +2,7 @@ import type { FetchOptions } from '../../port/consumer.js';
 import { RecordBatchWriter, placeBatch } from '../../records/index.js';
 import { Deferred, VirtualRuntime, abortable } from '../../runtime/index.js';
 import { Metadata, type ApiRequest } from '../wire/index.js';
-import type { FetchAnswer, FetchedPartition } from '../wire/index.js';
+import type { EpochEnd, FetchAnswer, FetchedPartition } from '../wire/index.js';
 import { Reader } from '../wire/reader.js';
 import { FetchPump, type FetchCluster } from './fetch-pump.js';
 import { Ownership } from './ownership.js';
@@ -29,6 +29,8 @@ export class PendingFetch {
     readonly offsets: Readonly<Record<string, number>>,
     /** The partitions in the order in which they were asked for. */
     readonly order: readonly number[],
+    /** By which the broker knows whether our metadata are of today. */
+    readonly leaderEpochs: readonly number[],
   ) {}
 
   answer(...partitions: Partial<FetchedPartition>[]): void {
@@ -57,11 +59,26 @@ const emptyPartition: FetchedPartition = {
 
 /** One batch with the values, at the offset. */
 export function batchAt(offset: number, ...values: string[]): Buffer {
+  return batchOfEpoch(0, offset, ...values);
+}
+
+/** The same, written by the leader of the epoch. */
+export function batchOfEpoch(leaderEpoch: number, offset: number, ...values: string[]): Buffer {
   const writer = new RecordBatchWriter(1024);
   for (const value of values) writer.append({ key: null, value }, 1_000);
   const batch = writer.finish();
-  placeBatch(batch, { baseOffset: offset, leaderEpoch: 0 });
+  placeBatch(batch, { baseOffset: offset, leaderEpoch });
   return batch;
+}
+
+const FETCH_KEY = 1;
+
+/** What a leader was asked about its log, and what it shall say. */
+export interface EpochQuestion {
+  readonly node: number;
+  readonly partition: number;
+  readonly currentEpoch: number;
+  readonly epoch: number;
 }
 
 /** A pump whose broker is the test. Topic `orders`, partitions 0-3, all led by node 1 until moved. */
@@ -75,6 +92,11 @@ export class PumpUnderTest {
   readonly intake: RecordIntake;
   readonly cluster = this.#scriptedCluster();
   leaders: readonly number[] = [1, 1, 1, 1];
+  leaderEpoch = 0;
+  readonly epochQuestions: EpochQuestion[] = [];
+  epochEnd: (question: EpochQuestion) => Partial<EpochEnd> | Promise<Partial<EpochEnd>> = () => {
+    throw new Error('No leader was to be asked about its log.');
+  };
   metadataCode = 0;
   topicId: string | null = null;
 
@@ -94,6 +116,10 @@ export class PumpUnderTest {
         partitions: this.ownership,
         onRecords: () => this.intake.notify(),
         onOutOfRange: ({ partition }) => this.events.push(`out of range ${partition}`),
+        onTruncated: ({ partition }, divergence) =>
+          this.events.push(
+            `truncated ${partition} ${divergence ? `${divergence.offset} of ${divergence.leaderEpoch}` : '?'}`,
+          ),
         onStopped: (partition, error) => {
           partition.stop(error);
           this.events.push(`stopped ${partition.partition} ${error.code}`);
@@ -124,6 +150,21 @@ export class PumpUnderTest {
     return found;
   }
 
+  #epochEnds(node: number, body: Buffer): Promise<readonly EpochEnd[]> {
+    const questions = readEpochQuestions(body).map((question) => ({ node, ...question }));
+    this.epochQuestions.push(...questions);
+    return Promise.all(
+      questions.map(async (question) => ({
+        topic: 'orders',
+        partition: question.partition,
+        code: 0,
+        leaderEpoch: -1,
+        endOffset: -1,
+        ...(await this.epochEnd(question)),
+      })),
+    );
+  }
+
   #scriptedCluster(): FetchCluster {
     const metadata = new Metadata(this.runtime, async (topics) => ({
       brokers: [],
@@ -138,7 +179,7 @@ export class PumpUnderTest {
           code: 0,
           partition,
           leader,
-          leaderEpoch: 0,
+          leaderEpoch: this.leaderEpoch,
           replicas: [],
           inSync: [],
         })),
@@ -150,9 +191,18 @@ export class PumpUnderTest {
       request: ApiRequest<T>,
       options: { readonly signal?: AbortSignal } = {},
     ): Promise<T> => {
+      if (request.apiKey !== FETCH_KEY)
+        return (await this.#epochEnds(node as number, await request.encode(3))) as T;
       const body = await request.encode(11);
-      const { maxWaitMs, offsets, order } = readFetch(body);
-      const pending = new PendingFetch(node as number, lane, maxWaitMs, offsets, order);
+      const { maxWaitMs, offsets, order, leaderEpochs } = readFetch(body);
+      const pending = new PendingFetch(
+        node as number,
+        lane,
+        maxWaitMs,
+        offsets,
+        order,
+        leaderEpochs,
+      );
       this.fetches.push(pending);
       return abortable(pending.answered.promise as Promise<T>, options.signal);
     };
@@ -167,7 +217,9 @@ export class PumpUnderTest {
 }
 
 /** The body of a Fetch 11: what was asked, by partition. */
-function readFetch(body: Buffer): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | 'order'> {
+function readFetch(
+  body: Buffer,
+): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | 'order' | 'leaderEpochs'> {
   const reader = new Reader(body);
   reader.int32();
   const maxWaitMs = reader.int32();
@@ -176,16 +228,32 @@ function readFetch(body: Buffer): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | '
     reader.string();
     return reader.array(() => {
       const partition = reader.int32();
-      reader.int32();
+      const leaderEpoch = reader.int32();
       const offset = reader.int64();
       reader.raw(12);
-      return [partition, offset] as const;
+      return { partition, leaderEpoch, offset };
     });
   });
   const questions = asked.flat();
   return {
     maxWaitMs,
-    offsets: Object.fromEntries(questions),
-    order: questions.map(([partition]) => partition),
+    offsets: Object.fromEntries(questions.map(({ partition, offset }) => [partition, offset])),
+    order: questions.map(({ partition }) => partition),
+    leaderEpochs: questions.map(({ leaderEpoch }) => leaderEpoch),
   };
+}
+
+/** The body of an OffsetForLeaderEpoch 3. */
+function readEpochQuestions(body: Buffer): readonly Omit<EpochQuestion, 'node'>[] {
+  const reader = new Reader(body);
+  reader.int32();
+  const asked = reader.array(() => {
+    reader.string();
+    return reader.array(() => ({
+      partition: reader.int32(),
+      currentEpoch: reader.int32(),
+      epoch: reader.int32(),
+    }));
+  });
+  return asked.flat();
 }

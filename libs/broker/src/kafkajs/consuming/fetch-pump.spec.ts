@@ -236,7 +236,7 @@ describe('the reaction to each error code of a fetch', () => {
     const test = new PumpUnderTest();
     await test.own(0);
     const owned = test.ownership.get({ topic: 'orders', partition: 0 });
-    if (owned) owned.topicId = 'aa';
+    owned?.adopt('aa');
     test.topicId = 'bb';
     test.underWay('fetch-long').answer({ partition: 0, code: 100 });
     await test.runtime.advance(5_000);

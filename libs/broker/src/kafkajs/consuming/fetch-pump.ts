@@ -16,6 +16,7 @@ import { forMany } from './for-many.js';
 import { LeaderSearch } from './leader-search.js';
 import type { BudgetShare } from './prefetch-budget.js';
 import type { OwnedPartition } from './owned-partition.js';
+import { TruncationCheck, type TruncationHost } from './truncation-check.js';
 
 /** What the pump needs of the cluster. */
 export type FetchCluster = Pick<
@@ -24,7 +25,7 @@ export type FetchCluster = Pick<
 >;
 
 /** What the pump tells its session. */
-export interface FetchPumpHost extends FetchReactionsHost {
+export interface FetchPumpHost extends FetchReactionsHost, TruncationHost {
   readonly partitions: Iterable<OwnedPartition>;
   /** Some partition has records to hand out. */
   onRecords(): void;
@@ -74,6 +75,7 @@ export class FetchPump {
   readonly #abort = new AbortController();
   readonly #leaders: LeaderSearch;
   readonly #reactions: FetchReactions;
+  readonly #truncation: TruncationCheck;
   #turn = 0;
   #timer: { readonly timer: Timer; readonly at: number } | undefined;
   #scheduled = false;
@@ -92,6 +94,13 @@ export class FetchPump {
       host,
       (partitions) => void this.#leaders.find(partitions),
     );
+    this.#truncation = new TruncationCheck({
+      cluster,
+      host,
+      reactions: this.#reactions,
+      ended: this.#abort.signal,
+      onDone: () => this.wake(),
+    });
   }
 
   /** Looks again at what is wanted, once for all calls of this turn. */
@@ -120,6 +129,7 @@ export class FetchPump {
     const { cluster, host } = this.#options;
     const now = cluster.runtime.monotonic();
     const wanted = new Map<number, OwnedPartition[]>();
+    const doubtful = new Map<number, OwnedPartition[]>();
     const leaderless: OwnedPartition[] = [];
     let rest = Infinity;
     for (const partition of host.partitions) {
@@ -130,11 +140,16 @@ export class FetchPump {
       if (partition.restUntil > now) rest = Math.min(rest, partition.restUntil - now);
       if (!partition.wantsFetch(now)) continue;
       const leader = cluster.metadata.leader(partition.topic, partition.partition);
-      if (leader === undefined) leaderless.push(partition);
-      else if (!wanted.get(leader)?.push(partition)) wanted.set(leader, [partition]);
+      if (leader === undefined) {
+        leaderless.push(partition);
+        continue;
+      }
+      const those = partition.mustBeChecked(this.#leaderEpoch(partition)) ? doubtful : wanted;
+      if (!those.get(leader)?.push(partition)) those.set(leader, [partition]);
     }
     if (rest < Infinity) this.#wakeIn(rest);
     if (leaderless.length > 0) void this.#leaders.find(leaderless);
+    for (const [node, partitions] of doubtful) void this.#truncation.check(node, partitions);
     for (const [node, partitions] of wanted) this.#ask(node, partitions, now);
   }
 

@@ -81,6 +81,7 @@ export class KafkajsConsumer implements ConsumerSession {
         partitions: this.#ownership,
         onRecords: () => this.#intake.notify(),
         onOutOfRange: (partition) => this.#road.outOfRange(partition),
+        onTruncated: (partition, divergence) => this.#road.truncated(partition, divergence),
         onStopped: (partition, error) => this.#stop(partition, error),
         onTrouble: (partition, error) => this.#onTrouble(partition, error),
         onProgress: (partition) => this.#board.recovered(partition),
@@ -186,8 +187,7 @@ export class KafkajsConsumer implements ConsumerSession {
     if (!owned) throw notOurs(partition);
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new InvalidOptionError(`seek needs an offset of 0 or more, not ${offset}.`);
-    // The offset is meant for the topic as it is now, also where it was created again.
-    owned.topicId = this.topicId(partition.topic);
+    owned.adopt(this.topicId(partition.topic));
     owned.moveTo(offset);
     this.#pump.wake();
   }

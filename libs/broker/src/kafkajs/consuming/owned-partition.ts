@@ -1,6 +1,7 @@
-import type { PartitionError } from '../../port/errors.js';
+import { LogTruncatedError, TopicRecreatedError, type PartitionError } from '../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
 import type { RecordBatchReader } from '../../records/index.js';
+import { EpochTrail } from './epoch-trail.js';
 
 /** Records of one partition out of one answer. */
 export interface FetchedChunk {
@@ -26,20 +27,33 @@ export class OwnedPartition implements TopicPartition {
   emptyAt = -1;
   /** Rises with every seek: an answer to an older question is dropped. */
   journey = 0;
-  /** The leader epoch of the last record handed out. */
-  leaderEpoch = -1;
+  /** Who wrote what was handed out. */
+  readonly trail = new EpochTrail();
   readonly #leaving = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
   /** The journey of the request under way that asks for it. */
   #askedOn = -1;
+  /** The epoch of the leader whose log was found to hold what was read. */
+  #checkedIn = -1;
 
   constructor(
     readonly topic: string,
     readonly partition: number,
-    /** Of the topic that its offsets belong to; null where the broker has no ids. */
-    public topicId: string | null,
+    private ownTopicId: string | null,
   ) {}
+
+  /** Of the topic that its offsets belong to; null where the broker has no ids. */
+  get topicId(): string | null {
+    return this.ownTopicId;
+  }
+
+  /** Offsets are from now on those of the topic as it is now, also where it was created again. */
+  adopt(topicId: string | null): void {
+    if (this.ownTopicId === topicId) return;
+    this.ownTopicId = topicId;
+    this.trail.begin(0, -1);
+  }
 
   /** The offset of the next record to be handed out; -1 while it is not known. */
   get position(): number {
@@ -92,10 +106,25 @@ export class OwnedPartition implements TopicPartition {
     );
   }
 
-  moveTo(offset: number): void {
+  /** A leader of another epoch may have a shorter log: what was read must be in it before more is. */
+  mustBeChecked(leaderEpoch: number): boolean {
+    const { last } = this.trail;
+    return last >= 0 && last !== leaderEpoch && this.#checkedIn !== leaderEpoch;
+  }
+
+  checked(leaderEpoch: number): void {
+    this.#checkedIn = leaderEpoch;
+  }
+
+  /** `leaderEpoch` is that of what stands before the offset; without it, what was read before may tell. */
+  moveTo(offset: number, leaderEpoch = -1): void {
+    const wasRead = offset <= this.position && !isAboutAnotherLog(this.stopped);
+    if (leaderEpoch < 0 && wasRead) this.trail.cutTo(offset);
+    else this.trail.begin(offset, leaderEpoch);
     this.dropChunks();
     this.journey++;
     this.#fetchOffset = offset;
+    this.#checkedIn = -1;
     this.stopped = undefined;
     this.restUntil = 0;
     this.emptyAt = -1;
@@ -110,8 +139,9 @@ export class OwnedPartition implements TopicPartition {
   take(max: number): readonly BrokerRecord[] {
     const chunk = this.#chunks[0];
     if (!chunk) return [];
+    const { position } = chunk.reader;
     const records = chunk.reader.next(max);
-    this.leaderEpoch = chunk.reader.leaderEpoch;
+    this.trail.follow(position, records, chunk.reader.leaderEpoch);
     if (chunk.reader.done) {
       this.#chunks.shift();
       chunk.release();
@@ -132,4 +162,9 @@ export class OwnedPartition implements TopicPartition {
     this.dropChunks();
     this.stopped = error;
   }
+}
+
+/** What was read before tells nothing about the log that is there now. */
+function isAboutAnotherLog(error: PartitionError | undefined): boolean {
+  return error instanceof LogTruncatedError || error instanceof TopicRecreatedError;
 }

@@ -60,8 +60,6 @@ export type Reaction =
   | 'fenced'
   /** This offset is not in the log: the reset policy decides. */
   | 'out-of-range'
-  /** The log was cut back, or may have been. */
-  | 'check-truncation'
   /** Too large for the broker: send the records in smaller batches, a single one fails. */
   | 'split'
   /** Not written: the broker's account of the producer does not fit ours. Count anew in a new epoch. */

@@ -50,6 +50,7 @@ export class GroupWorld {
       ),
       onLost: (partitions) => (told.push(line('lost', partitions)), on.onLost?.(partitions)),
       onStopped: (error) => void stops.push(error),
+      ...(on.onReset && { onReset: on.onReset }),
     };
     return { session, told, statuses, stops, start: () => watched(session.start(listener)) };
   }

@@ -1,3 +1,4 @@
+import type { PositionReset } from '../../../port/consumer.js';
 import {
   AuthorizationError,
   FencedError,
@@ -175,9 +176,35 @@ describe('A commit', () => {
 });
 
 describe('Trouble in one partition', () => {
-  it('a log that was cut back behind what was read stops it', async () => {
+  it.each(['earliest', 'latest'] as const)(
+    'a log that was cut back behind what was read is read on from there, and that is told: %s',
+    async (offsetReset) => {
+      const world = new GroupWorld();
+      const resets: PositionReset[] = [];
+      const onReset = (reset: PositionReset): void => void resets.push(reset);
+      await world.write('a', 'b');
+      const member = await world.join({ offsetReset: 'earliest' });
+      expect(valuesOf(await world.poll(member))).toEqual(['a', 'b']);
+      await member.session.commit([{ ...first, offset: 2, leaderEpoch: 0 }]);
+      await member.session.close();
+      const next = await world.join({ offsetReset }, { onReset });
+      await world.write('c');
+      expect(valuesOf(await world.poll(next))).toEqual(['c']);
+      world.broker.faults.truncate(first, 2);
+      await world.write('other', 'and more');
+      expect(valuesOf(await world.poll(next))).toEqual(['other', 'and more']);
+      const reason = 'log-truncated';
+      expect(resets).toEqual([{ ...first, from: 3, to: 2, policy: offsetReset, reason }]);
+      expect(next.stops).toEqual([]);
+    },
+  );
+
+  it('a log that was cut back behind what was read stops it where the policy is none', async () => {
     const world = new GroupWorld();
-    const member = await world.join();
+    const setUp = await world.join();
+    await setUp.session.commit([{ ...first, offset: 0 }]);
+    await setUp.session.close();
+    const member = await world.join({ offsetReset: 'none' });
     await world.write('a', 'b');
     await world.write('c');
     expect(valuesOf(await world.poll(member))).toHaveLength(2);
@@ -185,6 +212,7 @@ describe('Trouble in one partition', () => {
     world.broker.faults.truncate(first, 2);
     await world.until(() => member.stops.length === 1);
     expect(member.stops[0]).toBeInstanceOf(LogTruncatedError);
+    expect(member.stops[0]).toMatchObject({ offset: 3, agreedEnd: 2 });
     member.session.seek(first, 2);
     await world.write('other');
     expect(valuesOf(await world.poll(member))).toEqual(['other']);

@@ -72,6 +72,7 @@ export class MemoryConsumer implements ConsumerSession {
       wake: () => this.#intake.wake(),
       stop: (owned, error) => void this.#road.stop(owned, error),
       outOfRange: (owned) => void this.#recovery.outOfRange(owned),
+      truncated: (owned, end) => void this.#recovery.truncated(owned, end),
       topicChanged: (owned) => void this.#recovery.topicChanged(owned),
       fail: (error) => this.#fail(error),
       rest: (milliseconds, signal) =>

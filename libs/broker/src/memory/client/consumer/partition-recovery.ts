@@ -47,6 +47,20 @@ export class PartitionRecovery {
     }
   }
 
+  /** By the same policy, from where the log agrees with what was read. */
+  async truncated(owned: OwnedPartition, end: number): Promise<void> {
+    const { starts, road, logger, wake } = this.parts;
+    const from = owned.position;
+    const start = starts.truncated(owned, from, end);
+    if (start.reset)
+      logger?.error('The log was cut back behind what was read (an unclean leader election)', {
+        code: 'LOG_TRUNCATED',
+        ...start.reset,
+      });
+    await road.restart(owned, from, start);
+    wake();
+  }
+
   /** Waits until the topic is there again; another one of the same name needs a decision. */
   async topicChanged(owned: OwnedPartition): Promise<void> {
     owned.isHeld = true;

@@ -1,12 +1,10 @@
 import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
-import { LogTruncatedError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { HeaderNames, RecordBatchReader, RecordChunks } from '../../../records/index.js';
 import { Backoff } from '../../../runtime/index.js';
 import { fetchRecords, type FetchedPartition } from '../../broker/fetch.js';
 import type { Refusal } from '../../broker/refusal.js';
 import type { Link } from '../link.js';
-import { nameOf } from '../partition-name.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { SessionParts } from './session-parts.js';
@@ -111,7 +109,7 @@ export class RecordIntake {
       const partition = wanted[index];
       if (!partition || !this.#isCurrent(partition, fetched.offset)) return;
       if (fetched.kind === 'read') this.#buffer(partition, fetched);
-      else if (fetched.kind === 'diverged') this.parts.stop(partition, truncated(fetched));
+      else if (fetched.kind === 'diverged') this.parts.truncated(partition, fetched.end);
       else trouble = this.#meetRefusal(partition, fetched.refusal) ?? trouble;
     });
     this.parts.bell.ring();
@@ -172,18 +170,4 @@ export class RecordIntake {
     this.parts.status.trouble('fetching', shown);
     await this.parts.rest(this.#backoff.next(), signal);
   }
-}
-
-function truncated({
-  topic,
-  partition,
-  offset,
-  end,
-}: Extract<FetchedPartition, { kind: 'diverged' }>): LogTruncatedError {
-  return new LogTruncatedError(
-    topic,
-    partition,
-    offset,
-    `The log of ${nameOf({ topic, partition })} was cut back to ${end} by an unclean leader election, behind offset ${offset} that was read already. Records in between are gone, and others may stand in their place: seek to ${end} to read those.`,
-  );
 }

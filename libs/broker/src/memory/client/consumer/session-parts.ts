@@ -16,6 +16,8 @@ export interface SessionParts {
   stop(partition: OwnedPartition, error: PartitionError): void;
   /** The position is not in the log: the policy decides. */
   outOfRange(partition: OwnedPartition): void;
+  /** The log was cut back behind the position, and agrees with what was read up to `end` only. */
+  truncated(partition: OwnedPartition, end: number): void;
   /** The topic is not what it was: deleted, or another one of the same name. */
   topicChanged(partition: OwnedPartition): void;
   /** Nothing can mend this: the session ends. */

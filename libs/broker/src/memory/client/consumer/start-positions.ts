@@ -1,5 +1,10 @@
 import type { CommittedOffset, PositionReset } from '../../../port/consumer.js';
-import { NoOffsetError, OffsetOutOfRangeError, type PartitionError } from '../../../port/errors.js';
+import {
+  LogTruncatedError,
+  NoOffsetError,
+  OffsetOutOfRangeError,
+  type PartitionError,
+} from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
 import { Refusal } from '../../broker/refusal.js';
@@ -55,7 +60,8 @@ export class StartPositions {
     if (committed) return { position: committed.offset };
     const { offsetReset } = this.options;
     if (offsetReset === 'none') return { position: -1, stopped: noOffset(partition) };
-    return this.#reset(partition, null, await this.#bounds(partition, signal));
+    const bounds = await this.#bounds(partition, signal);
+    return this.#reset(partition, { from: null, reason: 'no-offset' }, bounds);
   }
 
   /** The broker has no such offset: never a silent jump. */
@@ -63,14 +69,26 @@ export class StartPositions {
     const bounds = await this.#bounds(partition, signal);
     if (this.options.offsetReset === 'none')
       return { position: from, stopped: outOfRange(partition, from, bounds) };
-    return this.#reset(partition, from, bounds);
+    return this.#reset(partition, { from, reason: 'out-of-range' }, bounds);
   }
 
-  #reset(partition: TopicPartition, from: number | null, { low, latest }: Bounds): Start {
+  /** The log was cut back behind the position: what stands from `end` on was never read. */
+  truncated({ topic, partition }: TopicPartition, from: number, end: number): Start {
+    const { offsetReset: policy } = this.options;
+    if (policy === 'none')
+      return { position: from, stopped: truncated({ topic, partition }, from, end) };
+    const reset = { topic, partition, from, to: end, policy, reason: 'log-truncated' } as const;
+    return { position: end, reset };
+  }
+
+  #reset(
+    { topic, partition }: TopicPartition,
+    why: Pick<PositionReset, 'from' | 'reason'>,
+    { low, latest }: Bounds,
+  ): Start {
     const policy = this.options.offsetReset === 'latest' ? 'latest' : 'earliest';
     const to = policy === 'latest' ? latest : low;
-    const reset = { topic: partition.topic, partition: partition.partition, from, to, policy };
-    return { position: to, reset: reset as PositionReset };
+    return { position: to, reset: { topic, partition, ...why, to, policy } };
   }
 
   #bounds(partition: TopicPartition, signal: AbortSignal): Promise<Bounds> {
@@ -108,5 +126,19 @@ function outOfRange(
     low,
     high,
     `Offset ${offset} is not in the log of ${nameOf({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to where reading shall go on, or choose 'earliest' or 'latest'.`,
+  );
+}
+
+function truncated(
+  { topic, partition }: TopicPartition,
+  offset: number,
+  end: number,
+): LogTruncatedError {
+  return new LogTruncatedError(
+    topic,
+    partition,
+    offset,
+    end,
+    `The log of ${nameOf({ topic, partition })} was cut back to ${end} by an unclean leader election, behind offset ${offset} that was read already. Records in between are gone, and others may stand in their place: seek to ${end} to read those.`,
   );
 }
