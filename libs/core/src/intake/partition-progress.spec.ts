@@ -116,6 +116,13 @@ describe('what an earlier owner has committed', () => {
     expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
   });
 
+  it('and with what the earlier owner said, as long as its records were not read again', () => {
+    const progress = progressWith({ metadata: 'eb1 0/3 one CB' });
+    for (const record of inEpochs(0, 0)) progress.receive(record);
+    progress.tracker.complete(0);
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/3 one BB' });
+  });
+
   it.each<[string, string, readonly number[], readonly number[]]>([
     ['a leader that moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
     ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],

@@ -2,7 +2,7 @@ import type { AssignedPartition, BrokerRecord, OffsetCommit } from '@nest-event-
 import { decodeMetadata, type DoneBeyond, encodeMetadata } from './commit-metadata.js';
 import { LeaderEpochs } from './leader-epochs.js';
 import type { MetadataBudget } from './metadata-budget.js';
-import { OffsetTracker } from './offset-tracker.js';
+import { OffsetTracker, type Run } from './offset-tracker.js';
 
 export interface ProgressParts {
   /** null where the broker has none. */
@@ -85,13 +85,19 @@ export class PartitionProgress {
     const runs = this.tracker.doneBeyondGap();
     const said = {
       leaderEpoch: this.#epochs.at(watermark),
-      lastEpoch: this.#epochs.at((runs.at(-1)?.to ?? 0) - 1),
+      lastEpoch: this.#lastEpochOf(runs),
       topicId,
       runs,
     };
     const encoded = encodeMetadata(watermark, said, budget.units);
     this.#isFull = budget.units > 0 && runs.length > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
+  }
+
+  /** What an earlier owner has said of records that were not read since is still what is known of them. */
+  #lastEpochOf(runs: readonly Run[]): number {
+    const { lastEpoch = -1 } = this.#believed ?? {};
+    return Math.max(this.#epochs.at((runs.at(-1)?.to ?? 0) - 1), lastEpoch);
   }
 
   /** A log that was cut and written anew has another epoch there; one that was compacted has no record there. */
