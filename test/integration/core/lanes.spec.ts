@@ -143,6 +143,30 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
     expect(sorted[25]).toBeLessThan(150);
   });
 
+  it.each(['BATCH', 'SINGLE'] as const)(
+    'end a slice of a %s listener that takes too long: its rest comes in another one, each record once',
+    async (listenerType) => {
+      await write(12, 12);
+      const handled: number[] = [];
+      const slices = new Set<number>();
+      const session = await start(
+        {
+          process: async ({ record, receivedAt }) => {
+            handled.push(record.offset);
+            slices.add(receivedAt);
+            await sleep(realRuntime, 100);
+            return succeeded;
+          },
+        },
+        { listenerType, ackMode: 'MANUAL', maxPollIntervalMs: 500 },
+      );
+      await hasCommitted(12);
+      expect(handled).toEqual(upTo(12));
+      expect(session.counts.slicesCut).toBeGreaterThanOrEqual(2);
+      expect(slices.size).toBeGreaterThanOrEqual(3);
+    },
+  );
+
   it('spare the handler, after a kill, what an acknowledged commit says is done', async () => {
     await write(3_000, 300);
     const settings = { brokers, topic, groupId, maxConcurrency: 50 };

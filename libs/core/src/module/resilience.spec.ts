@@ -346,7 +346,8 @@ describe('a binding with a circuit breaker', () => {
       takesMs = 100;
       await write(5, 0);
       await write(5, 1);
-      await world.runtime.advance(600_000);
+      // Longer than a backoff takes to grow to its limit.
+      await world.runtime.advance(120_000);
       await openCircuit(application);
       isDown = false;
       await world.runtime.advance(2_000 + 5 * takesMs + 1_000);
