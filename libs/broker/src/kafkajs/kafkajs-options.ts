@@ -1,7 +1,7 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import type { DriverLogger } from '../port/driver.js';
 import { InvalidOptionError } from '../port/errors.js';
-import { rejectUnknownKeys } from '../port/validate-options.js';
+import { rejectUnknownKeys } from '../port/option-values.js';
 import type { Runtime } from '../runtime/index.js';
 import type { PrefetchBudget } from './consuming/prefetch-budget.js';
 import { validateSaslOptions, type SaslOptions } from './sasl-options.js';

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../port/errors.js';
-import { rejectUnknownKeys } from '../port/validate-options.js';
+import { rejectUnknownKeys } from '../port/option-values.js';
 import { realRuntime, type Runtime } from '../runtime/index.js';
 import { BrokerFaults } from './broker/broker-faults.js';
 import { Cluster, type ClusterOptions } from './broker/cluster.js';

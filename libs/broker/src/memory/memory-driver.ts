@@ -3,11 +3,9 @@ import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
 import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/driver.js';
 import { ClosedError, InvalidOptionError } from '../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../port/producer.js';
-import {
-  rejectUnknownKeys,
-  validateConsumerOptions,
-  validateProducerOptions,
-} from '../port/validate-options.js';
+import { rejectUnknownKeys } from '../port/option-values.js';
+import { validateConsumerOptions } from '../port/validate-options.js';
+import { validateProducerOptions } from '../port/validate-producer-options.js';
 import { writableCompressions } from '../records/index.js';
 import type { Runtime } from '../runtime/index.js';
 import { MemoryAdmin } from './client/admin/memory-admin.js';

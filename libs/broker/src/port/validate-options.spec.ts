@@ -1,10 +1,8 @@
 import { InvalidOptionError } from './errors.js';
-import {
-  nearestName,
-  rejectUnknownKeys,
-  validateConsumerOptions,
-  validateProducerOptions,
-} from './validate-options.js';
+import { nearestName } from './nearest-name.js';
+import { rejectUnknownKeys } from './option-values.js';
+import { validateConsumerOptions } from './validate-options.js';
+import { validateProducerOptions } from './validate-producer-options.js';
 
 const capabilities = {
   assignors: ['range', 'sticky', 'cooperative-sticky'],

@@ -8,7 +8,16 @@ import type {
 } from './consumer.js';
 import type { BrokerCapabilities } from './driver.js';
 import { InvalidOptionError } from './errors.js';
-import type { Compression, ProducerOptions } from './producer.js';
+import {
+  flag,
+  integer,
+  legalName,
+  oneOf,
+  rejectUnknownKeys,
+  show,
+  text,
+  topicName,
+} from './option-values.js';
 
 /** The options a session works with: checked, and every default filled in. */
 export type ResolvedConsumerOptions = Required<
@@ -18,8 +27,6 @@ export type ResolvedConsumerOptions = Required<
   readonly groupInstanceId: string | null;
   readonly fetch: Required<FetchOptions>;
 };
-export type ResolvedProducerOptions = Required<Omit<ProducerOptions, 'transactionalId'>> &
-  Pick<ProducerOptions, 'transactionalId'>;
 
 /**
  * In the order of preference. The eager two are there for members that have nothing else, such as
@@ -53,27 +60,8 @@ const FETCH_KEYS = [
   'maxInflatedBytes',
 ] as const satisfies readonly (keyof FetchOptions)[];
 
-const PRODUCER_KEYS = [
-  'batchBytes',
-  'lingerMs',
-  'bufferBytes',
-  'maxRequestBytes',
-  'deliveryTimeoutMs',
-  'requestTimeoutMs',
-  'compression',
-  'idempotent',
-  'transactionalId',
-  'transactionTimeoutMs',
-] as const satisfies readonly (keyof ProducerOptions)[];
-
 const DEFAULT_SESSION_TIMEOUT_MS = 45_000;
 const DEFAULT_HEARTBEAT_INTERVAL_MS = 10_000;
-const DEFAULT_DELIVERY_TIMEOUT_MS = 120_000;
-const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
-const DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000;
-const DEFAULT_BATCH_BYTES = 16 * 1024;
-const DEFAULT_BUFFER_BYTES = 32 * 1024 * 1024;
-
 export function validateConsumerOptions(
   options: ConsumerOptions,
   capabilities: Pick<BrokerCapabilities, 'assignors'>,
@@ -107,66 +95,6 @@ export function validateConsumerOptions(
   };
 }
 
-/** The one compression that not every Node.js can write. */
-const ZSTD_ADVICE =
-  ' zstd is written by Node.js 22.15, 23.8 and later (it is read by all): run a newer one, or compress with lz4 or gzip.';
-
-export function validateProducerOptions(
-  options: ProducerOptions,
-  capabilities: Pick<BrokerCapabilities, 'compressions'>,
-): ResolvedProducerOptions {
-  rejectUnknownKeys('producer', options, PRODUCER_KEYS);
-  const batchBytes = integer('producer.batchBytes', options.batchBytes ?? DEFAULT_BATCH_BYTES, 1);
-  const bufferBytes = integer(
-    'producer.bufferBytes',
-    options.bufferBytes ?? Math.max(DEFAULT_BUFFER_BYTES, batchBytes),
-    1,
-  );
-  if (bufferBytes < batchBytes)
-    throw new InvalidOptionError(
-      `producer.bufferBytes (${bufferBytes}) is smaller than producer.batchBytes (${batchBytes}): no batch could ever fill. Raise bufferBytes or lower batchBytes.`,
-    );
-  return {
-    batchBytes,
-    bufferBytes,
-    lingerMs: integer('producer.lingerMs', options.lingerMs ?? 5, 0),
-    maxRequestBytes: integer('producer.maxRequestBytes', options.maxRequestBytes ?? 1024 * 1024, 1),
-    ...sendTimeouts(options),
-    compression: oneOf<Compression>(
-      'producer.compression',
-      options.compression ?? 'none',
-      capabilities.compressions,
-      options.compression === 'zstd' ? ZSTD_ADVICE : '',
-    ),
-    idempotent: flag('producer.idempotent', options.idempotent ?? true),
-    ...transactionOptions(options),
-  };
-}
-
-/** Throws for the first key that is not among `known`, and suggests the one that was probably meant. */
-export function rejectUnknownKeys(where: string, options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new InvalidOptionError(`${where} options must be an object; got ${show(options)}.`);
-  const unknown = Object.keys(options).find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  const nearest = nearestName(unknown, known);
-  throw new InvalidOptionError(
-    nearest
-      ? `${where} options have no "${unknown}". Did you mean "${nearest}"?`
-      : `${where} options have no "${unknown}". Known are: ${known.join(', ')}.`,
-  );
-}
-
-/** The name that needs the fewest edits, if those are few enough to call it a slip of the pen. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
-  let best: { readonly name: string; readonly edits: number } | undefined;
-  for (const candidate of known) {
-    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (!best || edits < best.edits) best = { name: candidate, edits };
-  }
-  return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.name : undefined;
-}
-
 function fetchOptions(options: FetchOptions): Required<FetchOptions> {
   rejectUnknownKeys('consumer.fetch', options, FETCH_KEYS);
   const minBytes = integer('consumer.fetch.minBytes', options.minBytes ?? 1, 0);
@@ -188,51 +116,6 @@ function fetchOptions(options: FetchOptions): Required<FetchOptions> {
     maxInflatedBytes: integer(
       'consumer.fetch.maxInflatedBytes',
       options.maxInflatedBytes ?? 64 * 1024 * 1024,
-      1,
-    ),
-  };
-}
-
-function sendTimeouts(
-  options: ProducerOptions,
-): Pick<ResolvedProducerOptions, 'deliveryTimeoutMs' | 'requestTimeoutMs'> {
-  const deliveryTimeoutMs = integer(
-    'producer.deliveryTimeoutMs',
-    options.deliveryTimeoutMs ??
-      Math.max(DEFAULT_DELIVERY_TIMEOUT_MS, options.requestTimeoutMs ?? 0),
-    1,
-  );
-  const requestTimeoutMs = integer(
-    'producer.requestTimeoutMs',
-    options.requestTimeoutMs ?? Math.min(DEFAULT_REQUEST_TIMEOUT_MS, deliveryTimeoutMs),
-    1,
-  );
-  if (requestTimeoutMs > deliveryTimeoutMs)
-    throw new InvalidOptionError(
-      `producer.requestTimeoutMs (${requestTimeoutMs}) is longer than producer.deliveryTimeoutMs (${deliveryTimeoutMs}), which contains it. Lower the first or raise the second.`,
-    );
-  return { deliveryTimeoutMs, requestTimeoutMs };
-}
-
-function transactionOptions(
-  options: ProducerOptions,
-): Pick<ResolvedProducerOptions, 'transactionalId' | 'transactionTimeoutMs'> {
-  const { transactionalId, transactionTimeoutMs, idempotent } = options;
-  if (transactionTimeoutMs !== undefined && transactionalId === undefined)
-    throw new InvalidOptionError(
-      'producer.transactionTimeoutMs means nothing without producer.transactionalId: give that too, or leave it out.',
-    );
-  if (transactionalId !== undefined && idempotent === false)
-    throw new InvalidOptionError(
-      'producer.idempotent is false, but with a producer.transactionalId every send is idempotent: leave one of them out.',
-    );
-  return {
-    ...(transactionalId === undefined
-      ? {}
-      : { transactionalId: text('producer.transactionalId', transactionalId) }),
-    transactionTimeoutMs: integer(
-      'producer.transactionTimeoutMs',
-      transactionTimeoutMs ?? DEFAULT_TRANSACTION_TIMEOUT_MS,
       1,
     ),
   };
@@ -264,20 +147,6 @@ function topicNames(topics: unknown): readonly string[] {
   return names;
 }
 
-/** Kafka's rule for topic names. */
-export function topicName(where: string, topic: unknown): string {
-  return legalName(where, topic, 'topic name');
-}
-
-function legalName(where: string, given: unknown, kind: string): string {
-  const name = text(where, given);
-  if (name === '.' || name === '..' || name.length > 249 || !/^[A-Za-z0-9._-]+$/.test(name))
-    throw new InvalidOptionError(
-      `${where}: ${show(name)} is no legal ${kind}. Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", but not "." or ".." alone.`,
-    );
-  return name;
-}
-
 function assignorNames(
   given: readonly AssignorName[] | undefined,
   supported: readonly AssignorName[],
@@ -296,57 +165,4 @@ function instanceId(given: string | undefined): string | null {
   return given === undefined
     ? null
     : legalName('consumer.groupInstanceId', given, 'group instance id');
-}
-
-function oneOf<T extends string>(
-  where: string,
-  value: unknown,
-  allowed: readonly T[],
-  advice = '',
-): T {
-  const found = allowed.find((candidate) => candidate === value);
-  if (found !== undefined) return found;
-  const nearest = typeof value === 'string' ? nearestName(value, allowed) : undefined;
-  throw new InvalidOptionError(
-    `${where} must be one of ${allowed.map(show).join(', ')}; got ${show(value)}.${nearest ? ` Did you mean "${nearest}"?` : ''}${advice}`,
-  );
-}
-
-function integer(where: string, value: unknown, least: number): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-  throw new InvalidOptionError(
-    `${where} must be a whole number of at least ${least}; got ${show(value)}.`,
-  );
-}
-
-function flag(where: string, value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new InvalidOptionError(`${where} must be true or false; got ${show(value)}.`);
-}
-
-function text(where: string, value: unknown): string {
-  if (typeof value === 'string' && value.length > 0) return value;
-  throw new InvalidOptionError(`${where} must be a text that is not empty; got ${show(value)}.`);
-}
-
-function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
-  return value !== null && typeof value === 'object' ? 'an object' : String(value);
-}
-
-function editDistance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= left.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column++) {
-      const substitution =
-        (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
-      current.push(
-        Math.min((previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, substitution),
-      );
-    }
-    previous = current;
-  }
-  return previous[right.length] ?? 0;
 }

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from './errors.js';
 import type { SendOptions } from './producer.js';
 import type { OutgoingRecord } from './record.js';
-import { rejectUnknownKeys, topicName } from './validate-options.js';
+import { rejectUnknownKeys, topicName } from './option-values.js';
 
 /** Throws InvalidOptionError for the first record that nobody could write; nothing is sent then. */
 export function validateOutgoingRecords(records: readonly OutgoingRecord[]): void {

@@ -8,7 +8,7 @@ import type {
 } from '../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../port/record.js';
 import { onlyInTransactions, withoutTransactionalId } from '../../port/transactional-use.js';
-import { validateProducerOptions } from '../../port/validate-options.js';
+import { validateProducerOptions } from '../../port/validate-producer-options.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../port/validate-records.js';
 import { codecOf, writableCompressions } from '../../records/index.js';
 import { Dispatch } from './dispatch.js';

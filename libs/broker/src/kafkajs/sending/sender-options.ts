@@ -1,6 +1,6 @@
 import type { DriverLogger } from '../../port/driver.js';
 import type { ClosedError } from '../../port/errors.js';
-import type { ResolvedProducerOptions } from '../../port/validate-options.js';
+import type { ResolvedProducerOptions } from '../../port/validate-producer-options.js';
 import type { RecordCodec } from '../../records/index.js';
 import type { Cluster } from '../wire/index.js';
 import type { PartitionQueue } from './partition-queue.js';

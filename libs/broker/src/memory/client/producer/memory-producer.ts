@@ -1,7 +1,7 @@
 import { ClosedError } from '../../../port/errors.js';
 import type { ProducerSession, SendOptions, Transaction } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
-import type { ResolvedProducerOptions } from '../../../port/validate-options.js';
+import type { ResolvedProducerOptions } from '../../../port/validate-producer-options.js';
 import { onlyInTransactions, withoutTransactionalId } from '../../../port/transactional-use.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../../port/validate-records.js';
 import { within } from '../../../runtime/index.js';

@@ -1,5 +1,5 @@
 import { ClosedError, RequestTimeoutError } from '../../../port/errors.js';
-import type { ResolvedProducerOptions } from '../../../port/validate-options.js';
+import type { ResolvedProducerOptions } from '../../../port/validate-producer-options.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { Backoff, type Runtime, sleep, type Timer } from '../../../runtime/index.js';
 import { ConnectionRefused } from '../../broker/network.js';
