@@ -128,6 +128,12 @@ export class OrdersStage {
     await this.#producer.send(values.map((value) => ({ topic, partition, value })));
   }
 
+  /** A record for each key. */
+  async writeKeysTo(partition: number, keys: readonly string[]): Promise<void> {
+    const { topic } = this;
+    await this.#producer.send(keys.map((key) => ({ topic, partition, key, value: '1' })));
+  }
+
   async records(topic: string): Promise<readonly BrokerRecord[]> {
     const found: BrokerRecord[] = [];
     for (const { partition, low, high } of await this.admin.watermarks(topic))

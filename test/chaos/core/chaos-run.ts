@@ -1,0 +1,17 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { SeededRandom } from '../broker/support/seeded-random.js';
+
+const isSmoke = process.env['CHAOS_SMOKE'] === '1';
+
+/** CHAOS_SEED repeats a run. */
+export const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
+
+export const newRandom = (): SeededRandom => new SeededRandom(seed);
+
+/** How large a run is: as CHAOS_<name> says, else as its form has it. */
+export function sizeOf(
+  name: string,
+  sizes: { readonly full: number; readonly smoke: number },
+): number {
+  return Number(process.env[`CHAOS_${name}`] ?? (isSmoke ? sizes.smoke : sizes.full));
+}

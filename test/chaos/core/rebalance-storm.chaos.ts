@@ -1,0 +1,28 @@
+import {
+  expectPromisesKept,
+  RebalanceStorm,
+  tellStorm,
+} from '../../integration/core/rebalance-storm.js';
+import { describeWithKafka } from '../../integration/support/index.js';
+import { newRandom, seed, sizeOf } from './chaos-run.js';
+
+/** CHAOS_STORM_MS and CHAOS_EVERY_MS choose other sizes. */
+const lastsMs = sizeOf('STORM_MS', { full: 300_000, smoke: 10_000 });
+const everyMs = sizeOf('EVERY_MS', { full: 2_000, smoke: 1_500 });
+
+describeWithKafka(`a storm of rebalances, seed ${seed}`, ({ brokers }) => {
+  it.each([
+    ['range', { assignmentStrategy: 'range', by: 'partition' }],
+    ['sticky', { assignmentStrategy: 'sticky', by: 'key' }],
+    ['cooperative-sticky, as by default', { by: 'key' }],
+  ] as const)(
+    'by %s: loses nothing, keeps the order of each key, and freezes no partition',
+    async (name, shape) => {
+      const settings = { brokers, lastsMs, everyMs, ...shape };
+      const report = await new RebalanceStorm({ ...settings, random: newRandom() }).run();
+      process.stderr.write(`${tellStorm(name, report)}\n`);
+      expectPromisesKept(report);
+    },
+    lastsMs + 240_000,
+  );
+});

@@ -1,0 +1,10 @@
+/** The same object but for these methods. Its private fields want it as their receiver. */
+export function overriding<T extends object>(target: T, own: Partial<T>): T {
+  return new Proxy(target, {
+    get: (_, key) => {
+      if (key in own) return Reflect.get(own, key);
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

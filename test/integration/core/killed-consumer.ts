@@ -1,0 +1,240 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { Child } from './children/child-process.js';
+import { JournalOfLife, type Place, Recordings } from './journal-of-life.js';
+import { OrdersStage } from './orders-stage.js';
+
+export type KilledMode = 'MANUAL' | 'MANUAL_IMMEDIATE' | 'BATCH' | 'by key';
+
+export interface KilledConsumerSettings {
+  readonly brokers: readonly string[];
+  readonly mode: KilledMode;
+  /** At least so many; they are written between the kills. */
+  readonly records: number;
+  readonly kills: number;
+  /** The longest time that a process may work. */
+  readonly longestLifeMs: number;
+  readonly random: { between(least: number, most: number): number };
+}
+
+/** What one kill did. */
+export interface Kill {
+  /** Begun, and not in an acknowledged commit: they may come again. */
+  readonly exposed: number;
+  /** Those that came again, in the next process. */
+  readonly again: number;
+  /** Came again although an acknowledged commit says that they are done. */
+  readonly broken: readonly Place[];
+  /** Done, and in no commit that was sent, while none was under way. */
+  readonly uncommitted: number;
+}
+
+export interface KilledConsumerReport {
+  readonly mode: KilledMode;
+  readonly written: number;
+  readonly kills: readonly Kill[];
+  readonly lost: readonly Place[];
+}
+
+const PROGRAM = join(__dirname, 'children/journaled-orders.ts');
+const PARTITIONS = 6;
+const KEYS = 2_000;
+const SLICE = 50;
+const MOST_AT_WORK = 200;
+const PATIENCE_MS = 120_000;
+/** One process in so many is killed wherever it is, also on its way into the group. */
+const KILLED_EARLY = 5;
+const LONGEST_START_MS = 3_000;
+
+interface Work {
+  readonly binding: object;
+  readonly takesSlices: boolean;
+  readonly workMs: number;
+  /** How many may be done and in no commit yet, all partitions together. */
+  readonly mostUncommitted: number;
+}
+
+const WORK: Readonly<Record<KilledMode, Work>> = {
+  MANUAL: {
+    binding: { ackMode: 'MANUAL', maxPollRecords: SLICE },
+    takesSlices: false,
+    workMs: 2,
+    mostUncommitted: SLICE * PARTITIONS,
+  },
+  MANUAL_IMMEDIATE: {
+    binding: { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: SLICE },
+    takesSlices: false,
+    workMs: 2,
+    mostUncommitted: PARTITIONS,
+  },
+  BATCH: {
+    binding: { listenerType: 'BATCH', ackMode: 'MANUAL', maxPollRecords: SLICE },
+    takesSlices: true,
+    workMs: 80,
+    mostUncommitted: SLICE * PARTITIONS,
+  },
+  'by key': {
+    binding: { processing: { by: 'key', maxConcurrency: MOST_AT_WORK } },
+    takesSlices: false,
+    workMs: 50,
+    mostUncommitted: MOST_AT_WORK,
+  },
+};
+
+/** A consumer of its own process, which is killed again and again, and what becomes of the records. */
+export class KilledConsumer {
+  readonly #stage: OrdersStage;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'killed-consumer-'));
+  readonly #journals: string[] = [];
+  #child: Child | undefined;
+
+  constructor(private readonly settings: KilledConsumerSettings) {
+    this.#stage = new OrdersStage(settings.brokers);
+  }
+
+  async run(): Promise<KilledConsumerReport> {
+    try {
+      return await this.#run();
+    } finally {
+      await this.#kill();
+      await this.#stage.end();
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+
+  async #run(): Promise<KilledConsumerReport> {
+    const { mode, records, kills, longestLifeMs, random } = this.settings;
+    const perPartition = Math.ceil(records / kills / PARTITIONS);
+    await this.#stage.createTopics({ partitions: PARTITIONS });
+    for (let kill = 0; kill < kills; kill++) {
+      await this.#write(perPartition);
+      this.#start();
+      if (random.between(1, KILLED_EARLY) === 1)
+        await sleep(realRuntime, random.between(0, LONGEST_START_MS));
+      else {
+        await this.#works();
+        await sleep(realRuntime, random.between(0, longestLifeMs));
+      }
+      await this.#kill();
+    }
+    this.#start();
+    await this.#stage.until(
+      'all records to be committed',
+      () => this.#isCommitted(perPartition * kills),
+      PATIENCE_MS,
+    );
+    await this.#kill();
+    return {
+      mode,
+      written: perPartition * kills * PARTITIONS,
+      ...this.#review(perPartition * kills),
+    };
+  }
+
+  async #write(perPartition: number): Promise<void> {
+    const keys = Array.from({ length: perPartition }, (_, index) => `key-${index % KEYS}`);
+    for (let partition = 0; partition < PARTITIONS; partition++)
+      await this.#stage.writeKeysTo(partition, keys);
+  }
+
+  #start(): void {
+    const { brokers, mode } = this.settings;
+    const { topic, groupId } = this.#stage;
+    const { binding, ...work } = WORK[mode];
+    const journal = join(this.#folder, `${this.#journals.length}`);
+    const session = { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
+    const settings = {
+      brokers,
+      journal,
+      binding: { topic, groupId, ...session, ...binding },
+      ...work,
+    };
+    this.#journals.push(journal);
+    this.#child = new Child(PROGRAM, { args: [JSON.stringify(settings)] });
+  }
+
+  async #kill(): Promise<void> {
+    this.#child?.kill();
+    await this.#child?.ended;
+    this.#child = undefined;
+  }
+
+  #works(): Promise<unknown> {
+    const journal = this.#journals.at(-1) as string;
+    return this.#stage.until(
+      'the process to work',
+      () => {
+        if ((statSync(journal, { throwIfNoEntry: false })?.size ?? 0) > 0) return true;
+        if (this.#child?.stderr) throw new Error(this.#child.stderr);
+        return false;
+      },
+      60_000,
+    );
+  }
+
+  /** Throws with what is there instead. */
+  async #isCommitted(end: number): Promise<true> {
+    const { admin, groupId } = this.#stage;
+    const offsets = (await admin.groupOffsets(groupId)).map(({ offset }) => offset);
+    if (offsets.length === PARTITIONS && offsets.every((offset) => offset === end)) return true;
+    const { state, members } = await admin.describeGroup(groupId);
+    throw new Error(
+      `The group, ${state} with ${members.length} members, has committed ${offsets.join(', ')} of ${end} each. ${this.#child?.stderr}`,
+    );
+  }
+
+  #review(end: number): Pick<KilledConsumerReport, 'kills' | 'lost'> {
+    const kills: Kill[] = [];
+    const [begun, done] = [new Set<Place>(), new Set<Place>()];
+    let recorded = new Recordings();
+    let life: JournalOfLife | undefined;
+    for (const journal of this.#journals) {
+      if (!statSync(journal, { throwIfNoEntry: false })) continue;
+      const next = new JournalOfLife(journal);
+      if (life) kills.push(killBetween(life, next, begun, recorded));
+      for (const place of next.begun) begun.add(place);
+      for (const place of next.done) done.add(place);
+      recorded = next.recordedAfter(recorded);
+      life = next;
+    }
+    const all = Array.from({ length: end * PARTITIONS }, (_, index) => {
+      return `${index % PARTITIONS}/${Math.floor(index / PARTITIONS)}`;
+    });
+    return { kills, lost: all.filter((place) => !done.has(place)) };
+  }
+}
+
+function killBetween(
+  killed: JournalOfLife,
+  next: JournalOfLife,
+  begun: ReadonlySet<Place>,
+  recorded: Recordings,
+): Kill {
+  const again = [...next.begun].filter((place) => begun.has(place));
+  return {
+    exposed: [...begun].filter((place) => !recorded.has(place)).length,
+    again: again.length,
+    broken: again.filter((place) => recorded.has(place)),
+    uncommitted: killed.isCommitting ? 0 : killed.unsaid,
+  };
+}
+
+/** None is lost, and what came again could not be known to be done. */
+export function expectWithinBounds({ mode, kills, lost }: KilledConsumerReport): void {
+  expect(lost).toEqual([]);
+  expect(kills.flatMap(({ broken }) => broken)).toEqual([]);
+  for (const { uncommitted } of kills)
+    expect(uncommitted).toBeLessThanOrEqual(WORK[mode].mostUncommitted);
+  // Kills that met nobody at work would prove nothing.
+  expect(kills.some(({ exposed }) => exposed > 0)).toBe(true);
+}
+
+export function tell({ mode, written, kills }: KilledConsumerReport): string {
+  const again = kills.map((each) => each.again);
+  const exposed = kills.map((each) => each.exposed);
+  const sum = (of: readonly number[]): number => of.reduce((total, each) => total + each, 0);
+  const mean = (sum(again) / kills.length).toFixed(1);
+  return `${mode}: ${written} records through ${kills.length} kills at work: none lost, ${sum(again)} came again, ${mean} per kill, at most ${Math.max(...again)} where ${Math.max(...exposed)} might have (${sum(exposed)} in all)`;
+}

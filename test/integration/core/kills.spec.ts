@@ -1,0 +1,26 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { SeededRandom } from '../../chaos/broker/support/seeded-random.js';
+import { describeWithKafka } from '../support/index.js';
+import { expectWithinBounds, KilledConsumer, type KilledMode, tell } from './killed-consumer.js';
+
+/** CHAOS_SEED repeats a run. */
+const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
+
+describeWithKafka(`a consumer that is killed, seed ${seed}`, ({ brokers }) => {
+  it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
+    'by %s: loses no record, and does none again that an acknowledged commit says is done',
+    async (mode) => {
+      const report = await new KilledConsumer({
+        brokers,
+        mode,
+        random: new SeededRandom(seed),
+        records: 4_800,
+        kills: 2,
+        longestLifeMs: 300,
+      }).run();
+      process.stderr.write(`${tell(report)}\n`);
+      expectWithinBounds(report);
+    },
+    120_000,
+  );
+});
