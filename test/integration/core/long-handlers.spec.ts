@@ -1,0 +1,69 @@
+import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { LifecycleManager } from '@nest-event-bus/core';
+import { describeWithKafka } from '../support/index.js';
+import { OrdersStage } from './orders-stage.js';
+
+const SESSION_MS = 1_500;
+const MAX_POLL_MS = 4_000;
+const quick = {
+  maxPollIntervalMs: MAX_POLL_MS,
+  retry: { tier0: { maxAttempts: 1 }, tiers: [] },
+  dlt: { publishTimeoutMs: 1_500 },
+} as const;
+
+describeWithKafka('a handler that takes its time', ({ brokers }) => {
+  let stage: OrdersStage;
+  beforeEach(async () => {
+    stage = new OrdersStage(brokers);
+    await stage.createTopics();
+  });
+  afterEach(() => stage.end());
+
+  it('for three session time-outs costs nobody its place', async () => {
+    stage.handle = () => sleep(realRuntime, 3 * SESSION_MS);
+    await stage.start();
+    const before = await stage.members();
+    await stage.write('1');
+    await stage.until('it to be committed', async () => (await stage.committed()) === 1);
+    expect(stage.calls).toHaveLength(1);
+    expect(await stage.members()).toEqual(before);
+  });
+
+  it('beyond maxPollIntervalMs is fenced, and what it does then commits nothing', async () => {
+    const gates = [new Deferred(), new Deferred()];
+    stage.handle = () => gates[stage.calls.length - 1]?.promise;
+    const application = await stage.start(quick);
+    const before = await stage.members();
+    await stage.write('1');
+    await stage.until('the record to come again', () => stage.calls.length === 2);
+    expect(await stage.members()).not.toEqual(before);
+    expect(stage.health(application).status).toBe('DOWN');
+    gates[0]?.resolve();
+    await stage.until('the late end to be told', () =>
+      stage.said.some((line) => line.includes('ended after its partition was taken away')),
+    );
+    await sleep(realRuntime, 500);
+    expect(await stage.committed()).toBe(0);
+    gates[1]?.resolve();
+    await stage.until('it to be committed', async () => (await stage.committed()) === 1);
+    await stage.until('health to be UP', () => stage.health(application).status === 'UP');
+  });
+
+  it.each(['a pause', 'a wait that was asked for'])(
+    'is not what %s is, however long: the member stays',
+    async (what) => {
+      stage.handle = (_, context) =>
+        stage.calls.length === 1 ? context.handBack({ delayMs: 1.5 * MAX_POLL_MS }) : undefined;
+      const application = await stage.start(quick);
+      const lifecycle = application.get(LifecycleManager);
+      const before = await stage.members();
+      if (what === 'a pause') await lifecycle.pause('orders');
+      await stage.write('1');
+      await sleep(realRuntime, 1.2 * MAX_POLL_MS);
+      expect(stage.calls).toHaveLength(what === 'a pause' ? 0 : 1);
+      if (what === 'a pause') await lifecycle.resume('orders');
+      await stage.until('it to be committed', async () => (await stage.committed()) === 1);
+      expect(await stage.members()).toEqual(before);
+    },
+  );
+});
