@@ -1,4 +1,4 @@
-import { ConnectionError } from '../../port/errors.js';
+import { AuthorizationError, ConnectionError } from '../../port/errors.js';
 import { silentLogger } from '../../port/silent-logger.js';
 import type { TopicPartition } from '../../port/record.js';
 import { Deferred, VirtualRuntime } from '../../runtime/index.js';
@@ -110,6 +110,35 @@ describe('a partition whose start is not told', () => {
     isBack = true;
     await scene.runtime.advance(10_000);
     expect(scene.told.slice(2)).toEqual(['assigned 0', 'assigned 0 done']);
+  });
+});
+
+describe('partitions whose committed offsets are refused', () => {
+  const refused = (): Promise<never> => Promise.reject(new AuthorizationError('not granted'));
+
+  it('are told of as trouble, asked about again, and read once they are told', async () => {
+    const scene = new Scene();
+    scene.committed = refused;
+    await expect(scene.road.assigned([zero, one])).rejects.toBeInstanceOf(AuthorizationError);
+    await scene.runtime.advance(60_000);
+    expect(scene.told).toEqual([]);
+    expect(scene.board.status).toMatchObject({ error: { message: 'not granted' } });
+    scene.committed = () => Promise.resolve([]);
+    await scene.runtime.advance(10_000);
+    expect(scene.told).toEqual(['assigned 0 1', 'assigned 0 1 done']);
+    expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([true, true]);
+    expect(scene.board.status.state).toBe('stable');
+  });
+
+  it('trouble nobody any more when they have left', async () => {
+    const scene = new Scene();
+    scene.committed = refused;
+    await scene.road.assigned([zero]).catch(() => undefined);
+    await scene.runtime.advance(1_000);
+    await scene.road.revoked([zero]);
+    await scene.runtime.advance(10_000);
+    expect(scene.board.status.state).toBe('stable');
+    expect(scene.runtime.pendingTimers).toBe(0);
   });
 });
 

@@ -54,15 +54,14 @@ export class AssignmentRoad {
       ownership.add(partition, cluster.metadata.topic(partition.topic)?.id ?? null),
     );
     const signal = forMany(whenAllLeave(owned));
-    const offsets = await this.#committed(owned, signal);
-    const arrivals = owned.map((partition): Arrival => {
-      const committed = offsets.find((fetched) => isSame(fetched, partition))?.committed ?? null;
-      return { partition, committed };
-    });
-    const late = await this.#begin(arrivals, signal);
-    // All have left before it was known where they start.
-    if (signal.aborted) return;
-    await this.#announce(arrivals.filter((arrival) => !late.has(arrival)));
+    let offsets: readonly FetchedOffset[];
+    try {
+      offsets = await this.#committed(owned, signal);
+    } catch (error) {
+      void this.#arriveLater(owned, signal);
+      throw error;
+    }
+    await this.#arrive(owned, offsets, signal);
   }
 
   async revoked(partitions: readonly TopicPartition[]): Promise<void> {
@@ -114,6 +113,31 @@ export class AssignmentRoad {
     this.#options.board.recovered(partition);
     this.#options.logger.error(error.message, { code: error.code, groupId: this.#options.groupId });
     this.#tell(() => this.#options.listener()?.onStopped?.(error));
+  }
+
+  /** Where they start is refused to us: membership goes on, and they follow once it is told. */
+  async #arriveLater(owned: readonly OwnedPartition[], signal: AbortSignal): Promise<void> {
+    const { board, cluster } = this.#options;
+    const question = { runtime: cluster.runtime, board, source: owned, signal };
+    const offsets = await untilAnswered(question, () => this.#committed(owned, signal));
+    if (offsets)
+      await this.#arrive(owned, offsets, signal).catch((error: Error) => board.mention(error));
+    if (signal.aborted) board.recovered(owned);
+  }
+
+  async #arrive(
+    owned: readonly OwnedPartition[],
+    offsets: readonly FetchedOffset[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const arrivals = owned.map((partition): Arrival => {
+      const committed = offsets.find((fetched) => isSame(fetched, partition))?.committed ?? null;
+      return { partition, committed };
+    });
+    const late = await this.#begin(arrivals, signal);
+    // All have left before it was known where they start.
+    if (signal.aborted) return;
+    await this.#announce(arrivals.filter((arrival) => !late.has(arrival)));
   }
 
   async #committed(
