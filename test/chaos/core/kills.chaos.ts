@@ -12,7 +12,7 @@ import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
 /** CHAOS_RECORDS and CHAOS_KILLS choose other sizes. */
-const records = sizeOf('RECORDS', { full: 200_000, smoke: 4_800 });
+const records = sizeOf('RECORDS', { full: 200_000, smoke: 1_800 });
 const kills = sizeOf('KILLS', { full: 50, smoke: 2 });
 const LONGEST_MS = 1_800_000;
 

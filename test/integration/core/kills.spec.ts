@@ -14,7 +14,7 @@ describeWithKafka(`a consumer that is killed, seed ${seed}`, ({ brokers }) => {
         brokers,
         mode,
         random: new SeededRandom(seed),
-        records: 4_800,
+        records: 2_400,
         kills: 2,
         longestLifeMs: 300,
       }).run();
