@@ -269,11 +269,18 @@ export class ClassicMembership implements Membership {
 
   async #lose({ next, error }: Loss): Promise<boolean> {
     const { groupId, logger } = this.#options;
-    const partitions = this.#standing.forfeit();
+    const partitions = this.#forfeit();
     if (next === 'rejoin-as-new') this.#entry.memberId = '';
     logger.warn('The membership was lost.', { groupId, error });
     await this.#calls.lose(partitions);
     return next === 'fail' ? this.#fail(error) : true;
+  }
+
+  /** Nothing is ours: whoever waits to do something with it in the next generation waits in vain. */
+  #forfeit(): readonly TopicPartition[] {
+    const partitions = this.#standing.forfeit();
+    this.#settled.resolve();
+    return partitions;
   }
 
   #watch({ topics, counts }: LeaderPlan): TopicWatch {
@@ -299,7 +306,7 @@ export class ClassicMembership implements Membership {
     const { cluster, logger } = this.#options;
     logger.error('The membership met an unexpected error and starts anew.', { error });
     this.#status.retrying(error);
-    await this.#calls.lose(this.#standing.forfeit());
+    await this.#calls.lose(this.#forfeit());
     try {
       await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;

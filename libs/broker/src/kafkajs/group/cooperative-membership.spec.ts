@@ -192,6 +192,18 @@ describe('what a cooperative member holds', () => {
     expect(settled).toBe(true);
   });
 
+  it('who waits for the sync waits no longer when all is lost before it', async () => {
+    member = await cooperative();
+    await rejoining(member);
+    let settled = false;
+    void member.membership.whenSettled().then(() => (settled = true));
+    member.cluster.once('JoinGroup', () => new Deferred().promise);
+    member.membership.expelled(member.membership.snapshot, 25);
+    await member.runtime.settle();
+    expect(member.told.at(-1)).toBe('lost 0 1');
+    expect(settled).toBe(true);
+  });
+
   it.each([
     ['a join that is given up', 25, 'join'],
     ['a sync that is refused', 22, 'sync'],
