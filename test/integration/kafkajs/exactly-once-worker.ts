@@ -3,6 +3,7 @@ import {
   TransactionCommittedError,
   type BrokerDriver,
   type BrokerRecord,
+  type ConsumerOptions,
   type ConsumerSession,
   type ProducerSession,
   type TopicPartition,
@@ -16,6 +17,10 @@ export interface WorkerSettings {
   readonly transactionalId: string;
   readonly source: string;
   readonly target: string;
+  /** Default 7. */
+  readonly recordsAtOnce?: number;
+  /** Of the member, beside what the worker needs itself. */
+  readonly consumer?: Partial<ConsumerOptions>;
 }
 
 /** Records, and who they were handed out to. */
@@ -60,7 +65,7 @@ export class ExactlyOnceWorker {
 
   async #round(): Promise<void> {
     const session = (this.#session ??= await this.#join());
-    const records = await session.poll(7, this.#stop.signal);
+    const records = await session.poll(this.settings.recordsAtOnce ?? 7, this.#stop.signal);
     const slice = { records, memberId: session.memberId, generation: session.generation };
     const terms = new Map(this.#terms);
     const isDone = await this.#transform(slice).catch((error: unknown) => {
@@ -131,13 +136,14 @@ export class ExactlyOnceWorker {
   async #join(): Promise<ConsumerSession> {
     // Its offsets may hang in a transaction of its own predecessor.
     await this.#myProducer.transaction().then((transaction) => transaction.abort());
-    const { driver, groupId, source } = this.settings;
+    const { driver, groupId, source, consumer } = this.settings;
     const session = driver.consumer({
       groupId,
       topics: [source],
       sessionTimeoutMs: 2_000,
       heartbeatIntervalMs: 300,
       rebalanceTimeoutMs: 3_000,
+      ...consumer,
     });
     const changed = (partitions: readonly TopicPartition[]): void => {
       for (const { partition } of partitions)

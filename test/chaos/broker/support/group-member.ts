@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import type { AssignmentListener, ConsumerSession, OffsetCommit } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { memberships } from './memberships.js';
 import { numbersOf, type MemberOrder, type MemberSettings, type Said } from './member-messages.js';
 
 const COMMIT_EVERY_MS = 150;
@@ -15,32 +16,31 @@ function say(event: Said): void {
   process.stdout.write(`${JSON.stringify({ at: realRuntime.now(), ...event })}\n`);
 }
 
-/** What was done since the partitions were assigned: of no use to a later assignment. */
+/** A partition from `onAssigned` on. What was done in it is of no use to a later assignment. */
 interface Stint {
   readonly generation: number;
-  readonly done: Map<number, OffsetCommit>;
+  done: OffsetCommit | undefined;
 }
 
 /** A consumer as an application would write it, that tells everything it sees and does. */
 class GroupMember implements AssignmentListener {
   readonly #session: ConsumerSession;
-  #stint: Stint = { generation: -1, done: new Map() };
+  readonly #stints = new Map<number, Stint>();
+  readonly #beingRevoked = new Set<number>();
   #handling: Promise<void> = Promise.resolve();
   #longRevocationMs = 0;
   #handsBack = true;
-  #revoking = false;
 
   constructor(settings: MemberSettings) {
-    const { brokers, topic, groupId } = settings;
+    const { brokers, topic, groupId, membership } = settings;
     const { sessionTimeoutMs, heartbeatIntervalMs, rebalanceTimeoutMs } = settings;
     this.#session = kafkajs({ brokers, clientId: settings.name }).consumer({
       groupId,
       topics: [topic],
-      // Its stints are those of an eager group: all that was assigned at once is handed back at once.
-      assignors: ['sticky'],
       sessionTimeoutMs,
       heartbeatIntervalMs,
       rebalanceTimeoutMs,
+      ...memberships[membership],
     });
   }
 
@@ -48,6 +48,7 @@ class GroupMember implements AssignmentListener {
     this.#session.onStatus((status) => {
       const error = 'error' in status ? `${status.error.name}: ${status.error.message}` : undefined;
       say({ kind: 'status', state: status.state, error });
+      if (status.state === 'stable') this.#sayWhatItOwns();
     });
     await this.#session.start(this);
     void this.#commitNowAndThen();
@@ -63,8 +64,10 @@ class GroupMember implements AssignmentListener {
 
   onAssigned(partitions: Parameters<AssignmentListener['onAssigned']>[0]): void {
     const { generation, memberId } = this.#session;
-    this.#stint = { generation, done: new Map() };
-    this.#revoking = false;
+    for (const { partition } of partitions) {
+      this.#stints.set(partition, { generation, done: undefined });
+      this.#beingRevoked.delete(partition);
+    }
     const positions = partitions.map(({ partition, position }) => ({
       partition,
       offset: position,
@@ -73,22 +76,28 @@ class GroupMember implements AssignmentListener {
   }
 
   async onRevoked(partitions: Parameters<AssignmentListener['onRevoked']>[0]): Promise<void> {
-    const stint = this.#stint;
-    const { generation } = stint;
-    say({ kind: 'revoking', generation, partitions: numbersOf(partitions) });
-    this.#revoking = true;
+    const { generation } = this.#session;
+    const numbers = numbersOf(partitions);
+    const stints = new Map(numbers.map((number) => [number, this.#stints.get(number)]));
+    say({ kind: 'revoking', generation, partitions: numbers });
+    for (const number of numbers) this.#beingRevoked.add(number);
     if (!this.#handsBack) return forEver();
     const delayMs = this.#longRevocationMs;
     this.#longRevocationMs = 0;
     await sleep(realRuntime, delayMs);
     await this.#handling;
-    await this.#commit(stint, true);
-    say({ kind: 'revoked', generation, partitions: numbersOf(partitions) });
+    await this.#commit(numbers, true);
+    // It may have been lost and assigned again meanwhile.
+    const handedBack = numbers.filter((each) => this.#stints.get(each) === stints.get(each));
+    for (const number of handedBack) this.#stints.delete(number);
+    say({ kind: 'revoked', generation, partitions: handedBack });
   }
 
   async onLost(partitions: Parameters<AssignmentListener['onLost']>[0]): Promise<void> {
-    const { generation } = this.#stint;
-    say({ kind: 'lost', generation, partitions: numbersOf(partitions) });
+    const { generation } = this.#session;
+    const numbers = numbersOf(partitions);
+    for (const number of numbers) this.#stints.delete(number);
+    say({ kind: 'lost', generation, partitions: numbers });
     if (this.#handsBack) return;
     this.#handsBack = true;
     await forEver();
@@ -96,7 +105,7 @@ class GroupMember implements AssignmentListener {
 
   async #handleSome(): Promise<void> {
     const records = await this.#session.poll(RECORDS_AT_ONCE);
-    const stint = this.#stint;
+    const stints = new Map(this.#stints);
     this.#handling = (async () => {
       await sleep(realRuntime, realRuntime.random() * SLOWEST_HANDLING_MS);
       const handled = records.map(({ partition, offset, value }) => ({
@@ -104,9 +113,11 @@ class GroupMember implements AssignmentListener {
         offset,
         number: Number(value),
       }));
-      say({ kind: 'handled', generation: stint.generation, records: handled });
-      for (const { topic, partition, offset } of records)
-        stint.done.set(partition, { topic, partition, offset: offset + 1 });
+      say({ kind: 'handled', records: handled });
+      for (const { topic, partition, offset } of records) {
+        const stint = stints.get(partition);
+        if (stint) stint.done = { topic, partition, offset: offset + 1 };
+      }
     })();
     await this.#handling;
   }
@@ -115,23 +126,35 @@ class GroupMember implements AssignmentListener {
     for (;;) {
       await sleep(realRuntime, COMMIT_EVERY_MS);
       // A commit counts as a heartbeat: in a long revocation the real ones must do.
-      if (!this.#revoking) await this.#commit(this.#stint, false);
+      const staying = [...this.#stints.keys()].filter((each) => !this.#beingRevoked.has(each));
+      await this.#commit(staying, false);
     }
   }
 
-  async #commit({ generation, done }: Stint, insideRevocation: boolean): Promise<void> {
-    const offsets = [...done.values()];
-    if (offsets.length === 0) return;
+  async #commit(partitions: readonly number[], insideRevocation: boolean): Promise<void> {
+    const done = partitions.flatMap((partition) => {
+      const stint = this.#stints.get(partition);
+      return stint?.done ? { generation: stint.generation, commit: stint.done } : [];
+    });
+    if (done.length === 0) return;
     const startedAt = realRuntime.now();
     try {
-      await this.#session.commit(offsets);
-      const positions = offsets.map(({ partition, offset }) => ({ partition, offset }));
-      say({ kind: 'committed', generation, insideRevocation, startedAt, positions });
+      await this.#session.commit(done.map(({ commit }) => commit));
+      for (const generation of new Set(done.map((each) => each.generation))) {
+        const positions = done
+          .filter((each) => each.generation === generation)
+          .map(({ commit: { partition, offset } }) => ({ partition, offset }));
+        say({ kind: 'committed', generation, insideRevocation, startedAt, positions });
+      }
     } catch (failure) {
       const { name, message } = failure as Error;
-      const error = `${name}: ${message}`;
-      say({ kind: 'commit-failed', generation, insideRevocation, error });
+      say({ kind: 'commit-failed', insideRevocation, error: `${name}: ${message}` });
     }
+  }
+
+  #sayWhatItOwns(): void {
+    const { generation } = this.#session;
+    say({ kind: 'owns', generation, partitions: numbersOf(this.#session.assignment()) });
   }
 
   async #leave(): Promise<void> {

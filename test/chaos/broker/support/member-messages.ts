@@ -1,4 +1,5 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
+import type { MembershipName } from './memberships.js';
 
 /** What the test tells a member when it starts it. */
 export interface MemberSettings {
@@ -6,6 +7,7 @@ export interface MemberSettings {
   readonly brokers: readonly string[];
   readonly groupId: string;
   readonly topic: string;
+  readonly membership: MembershipName;
   readonly sessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   readonly rebalanceTimeoutMs: number;
@@ -38,21 +40,23 @@ export type MemberEvent = { readonly at: number } & (
       readonly kind: 'revoking' | 'revoked' | 'lost';
       readonly partitions: number[];
     } & InGeneration)
-  | ({
+  /** All that is its own in a generation at rest. */
+  | ({ readonly kind: 'owns'; readonly partitions: number[] } & InGeneration)
+  | {
       readonly kind: 'handled';
       readonly records: readonly (Position & { readonly number: number })[];
-    } & InGeneration)
+    }
   | ({
       readonly kind: 'committed';
       readonly insideRevocation: boolean;
       readonly startedAt: number;
       readonly positions: readonly Position[];
     } & InGeneration)
-  | ({
+  | {
       readonly kind: 'commit-failed';
       readonly insideRevocation: boolean;
       readonly error: string;
-    } & InGeneration)
+    }
   | { readonly kind: 'status'; readonly state: string; readonly error: string | undefined }
   /** The process did not get the processor for so long: what it missed meanwhile is not the driver's doing. */
   | { readonly kind: 'starved'; readonly milliseconds: number }

@@ -51,6 +51,15 @@ export class MemberProcess {
     await this.#closed;
   }
 
+  /** SIGSTOP: its connections stay open, and it says nothing. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   async kill(): Promise<void> {
     if (this.#endedAt === undefined) {
       this.#endedAt = realRuntime.now();

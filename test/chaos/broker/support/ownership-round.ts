@@ -1,12 +1,13 @@
-import type { BrokerDriver } from '@nest-event-bus/broker';
+import type { BrokerDriver, ConsumerSession } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { CommittedWatch } from './committed-watch.js';
 import { completenessOf, type Handled } from './completeness.js';
 import { MemberProcess } from './member-process.js';
-import type { MemberSettings, Position } from './member-messages.js';
+import type { MemberSettings } from './member-messages.js';
 import { NumberedWriter } from './numbered-writer.js';
+import { readFromCommitted } from './read-from-committed.js';
 import { ownershipReport, type OwnershipReport } from './ownership-report.js';
 import type { RoundSettings } from './round-settings.js';
 import { SeededRandom } from './seeded-random.js';
@@ -80,7 +81,7 @@ export class OwnershipRound {
     await writer.stop();
     await Promise.all(this.members.map((member) => member.kill()));
     const committed = await watch.stop();
-    const readAfterwards = await this.#goOn(committed, writer.offsets);
+    const readAfterwards = await readFromCommitted(this.#session(), committed, writer.offsets);
     return ownershipReport({
       settings: this.#settings,
       order: this.order,
@@ -132,6 +133,8 @@ export class OwnershipRound {
       brokers: this.#settings.brokers,
       groupId: this.#groupId,
       topic: this.#topic,
+      // What is measured here are the rebalances of an eager group.
+      membership: 'eager',
       sessionTimeoutMs: this.#settings.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
       rebalanceTimeoutMs: REBALANCE_TIMEOUT_MS,
@@ -151,32 +154,13 @@ export class OwnershipRound {
     );
   }
 
-  async #goOn(
-    committed: readonly Position[],
-    written: readonly (readonly number[])[],
-  ): Promise<readonly Handled[]> {
-    const session = this.#driver.consumer({
+  #session(): ConsumerSession {
+    return this.#driver.consumer({
       groupId: this.#groupId,
       topics: [this.#topic],
       sessionTimeoutMs: this.#settings.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
     });
-    const given = new AbortController();
-    const read: Handled[] = [];
-    await session.start({ onAssigned() {}, onRevoked() {}, onLost() {} });
-    const outstanding = written.reduce((sum, offsets, partition) => {
-      const from = committed.find((each) => each.partition === partition)?.offset ?? 0;
-      return sum + offsets.filter((offset) => offset >= from).length;
-    }, 0);
-    const timer = realRuntime.setTimer(() => given.abort(), PATIENCE_MS);
-    while (read.length < outstanding && !given.signal.aborted) {
-      const records = await session.poll(500, given.signal).catch(() => []);
-      for (const { partition, offset, value } of records)
-        read.push({ partition, offset, number: Number(value) });
-    }
-    timer.cancel();
-    await session.close();
-    return read;
   }
 
   #handled(): Handled[] {

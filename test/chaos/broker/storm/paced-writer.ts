@@ -1,0 +1,108 @@
+import type { BrokerDriver, ProducerSession, WrittenRecord } from '@nest-event-bus/broker';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+
+const EVERY_MS = 25;
+/** Calls that wait for their answer at once. */
+const MOST_CALLS = 400;
+
+export interface PacedWriterOptions {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly records: number;
+  readonly perSecond: number;
+}
+
+/** What a call of `send` was told: the numbers from `first` on stand at these offsets, by partition. */
+export interface Acknowledged {
+  readonly partition: number;
+  readonly number: number;
+  /** -1 where the broker did not know any more. */
+  readonly offset: number;
+}
+
+/**
+ * Writes 0, 1, 2, … to each partition at a steady pace, whatever becomes of the calls before: what
+ * was called earlier must stand earlier in the log.
+ */
+export class PacedWriter {
+  readonly acknowledged: Acknowledged[] = [];
+  readonly failures: string[] = [];
+  readonly #options: PacedWriterOptions;
+  readonly #producer: ProducerSession;
+  readonly #calls = new Set<Promise<void>>();
+  readonly #running: Promise<void>;
+  /** The next number, which is the same for each partition. */
+  #next = 0;
+  #slowestMs = 0;
+
+  constructor(driver: BrokerDriver, options: PacedWriterOptions) {
+    this.#options = options;
+    this.#producer = driver.producer({ lingerMs: 0, requestTimeoutMs: 3_000 });
+    this.#running = this.#run();
+    this.#running.catch(() => undefined);
+  }
+
+  /** How many records were given to `send`. */
+  get called(): number {
+    return this.#next * this.#options.partitions;
+  }
+
+  get isDone(): boolean {
+    return this.called >= this.#options.records;
+  }
+
+  /** From the call to its answer. */
+  get slowestMs(): number {
+    return Math.round(this.#slowestMs);
+  }
+
+  /** Resolves once all records are written and answered. */
+  async done(): Promise<void> {
+    await this.#running;
+    await this.#producer.close();
+  }
+
+  async #run(): Promise<void> {
+    const { partitions, perSecond } = this.#options;
+    const perCall = Math.max(1, Math.round((perSecond * EVERY_MS) / 1_000 / partitions));
+    while (!this.isDone) {
+      if (this.#calls.size < MOST_CALLS) this.#send(perCall);
+      await sleep(realRuntime, EVERY_MS);
+    }
+    await Promise.all(this.#calls);
+  }
+
+  #send(perCall: number): void {
+    const { topic, partitions } = this.#options;
+    const numbers = Array.from({ length: perCall }, (_, index) => this.#next + index);
+    this.#next += perCall;
+    const places = numbers.flatMap((number) =>
+      Array.from({ length: partitions }, (_, partition) => ({ partition, number })),
+    );
+    const startedAt = realRuntime.monotonic();
+    const call = this.#producer
+      .send(places.map((place) => ({ topic, ...recordOf(place) })))
+      .then(
+        (written) => this.#answered(places, written),
+        (error: Error) => void this.failures.push(`${error.name}: ${error.message}`),
+      )
+      .finally(() => {
+        this.#calls.delete(call);
+        this.#slowestMs = Math.max(this.#slowestMs, realRuntime.monotonic() - startedAt);
+      });
+    this.#calls.add(call);
+  }
+
+  #answered(
+    places: readonly Omit<Acknowledged, 'offset'>[],
+    written: readonly WrittenRecord[],
+  ): void {
+    for (const [index, place] of places.entries())
+      this.acknowledged.push({ ...place, offset: written[index]?.offset ?? -1 });
+  }
+}
+
+/** The key tells the partition to whoever meets the record elsewhere. */
+function recordOf({ partition, number }: Omit<Acknowledged, 'offset'>) {
+  return { partition, key: String(partition), value: String(number) };
+}

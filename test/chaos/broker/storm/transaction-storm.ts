@@ -1,0 +1,213 @@
+import type { AdminSession, BrokerDriver } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { eventually, unique, type StartedKafka } from '@nest-event-bus/testing';
+import type { WorkerReport } from '../../../integration/kafkajs/exactly-once-worker.js';
+import type { Regression } from '../support/committed-watch.js';
+import type { MembershipName } from '../support/memberships.js';
+import type { SeededRandom } from '../support/seeded-random.js';
+import { PacedWriter } from './paced-writer.js';
+import {
+  coordinationPartition,
+  OFFSETS_TOPIC,
+  regressionsOf,
+  storedCommits,
+} from './stored-commits.js';
+import { TormentedBrokers } from './tormented-brokers.js';
+import { WorkerProcess } from './worker-process.js';
+
+export interface TransactionStormSettings {
+  readonly cluster: StartedKafka;
+  readonly membership: MembershipName;
+  readonly random: SeededRandom;
+  readonly records: number;
+  readonly perSecond: number;
+  /** At most so many make one transaction. */
+  readonly recordsAtOnce: number;
+  readonly leastIncidents: number;
+}
+
+export interface TransactionStormReport {
+  readonly figures: Readonly<Record<string, number | string>>;
+  readonly failures: readonly string[];
+  readonly inputs: number;
+  /** Inputs that have no output. */
+  readonly without: readonly string[];
+  /** Outputs that a read-committed reader sees once more. */
+  readonly doubled: readonly string[];
+  readonly regressions: readonly Regression[];
+}
+
+const TRANSACTIONS_TOPIC = '__transaction_state';
+const PARTITIONS = 6;
+const WORKERS = 3;
+const SESSION_TIMEOUT_MS = 2_000;
+const PATIENCE_MS = 120_000;
+
+/** Consume, transform, produce, on three brokers: three workers, while brokers and workers are killed and frozen. */
+export class TransactionStorm {
+  readonly #settings: TransactionStormSettings;
+  readonly #source = unique('in');
+  readonly #target = unique('out');
+  readonly #groupId = unique('transformers');
+  readonly #driver: BrokerDriver;
+  readonly #admin: AdminSession;
+  readonly #brokers: TormentedBrokers;
+  readonly #workers: WorkerProcess[] = [];
+
+  constructor(settings: TransactionStormSettings) {
+    this.#settings = settings;
+    const { cluster, random } = settings;
+    this.#driver = kafkajs({ brokers: cluster.brokers, clientId: 'transaction-storm' });
+    this.#admin = this.#driver.admin();
+    this.#brokers = new TormentedBrokers(cluster, this.#admin, random);
+  }
+
+  async run(): Promise<TransactionStormReport> {
+    try {
+      return await this.#run();
+    } finally {
+      await Promise.all(this.#workers.map((worker) => worker.kill()));
+      await this.#driver.close();
+    }
+  }
+
+  async #run(): Promise<TransactionStormReport> {
+    const { cluster, membership, recordsAtOnce, records, perSecond } = this.#settings;
+    const startedAt = realRuntime.monotonic();
+    await this.#admin.createTopics(
+      [this.#source, this.#target].map((name) => ({ name, partitions: PARTITIONS })),
+    );
+    for (let count = 0; count < WORKERS; count++)
+      this.#workers.push(
+        new WorkerProcess({
+          brokers: cluster.brokers,
+          groupId: this.#groupId,
+          transactionalId: unique('transformer'),
+          source: this.#source,
+          target: this.#target,
+          membership,
+          recordsAtOnce,
+        }),
+      );
+    const writer = new PacedWriter(this.#driver, {
+      topic: this.#source,
+      partitions: PARTITIONS,
+      records,
+      perSecond,
+    });
+    await this.#untilCommitted(1);
+    const incidents = await this.#makeIncidents(writer);
+    await writer.done();
+    await this.#untilCommitted(writer.acknowledged.length);
+    const reports = this.#workers.flatMap((worker) => worker.reports);
+    await Promise.all(this.#workers.map((worker) => worker.kill()));
+    const inputs = await this.#read(this.#source);
+    const outputs = await this.#read(this.#target);
+    const seen = new Set<string>();
+    const doubled = outputs.filter((output) => seen.size === seen.add(output).size);
+    const stored = await storedCommits(this.#admin, this.#groupId);
+    const sum = (key: keyof WorkerReport): number =>
+      reports.reduce((total, report) => total + report[key], 0);
+    return {
+      figures: {
+        membership,
+        seed: this.#settings.random.seed,
+        incidents: incidents.join(' + '),
+        inputs: inputs.length,
+        outputs: outputs.length,
+        doubled: doubled.length,
+        'transactions committed': sum('committed'),
+        aborted: sum('aborted'),
+        failed: sum('failed'),
+        'left open': sum('left'),
+        'commits stored': stored.length,
+        'took ms': Math.round(realRuntime.monotonic() - startedAt),
+      },
+      failures: writer.failures,
+      inputs: inputs.length,
+      without: inputs.filter((input) => !seen.has(input)),
+      doubled,
+      regressions: regressionsOf(stored),
+    };
+  }
+
+  async #makeIncidents(writer: PacedWriter): Promise<string[]> {
+    const incidents = this.#incidents();
+    const happened: string[] = [];
+    while (!writer.isDone || happened.length < this.#settings.leastIncidents)
+      for (const [name, happen] of this.#settings.random.shuffled(Object.entries(incidents))) {
+        if (writer.isDone && happened.length >= this.#settings.leastIncidents) break;
+        await happen();
+        happened.push(name);
+      }
+    return happened;
+  }
+
+  #incidents(): Record<string, () => Promise<void>> {
+    const brokers = this.#brokers;
+    const frozenMs = (): number => SESSION_TIMEOUT_MS + this.#settings.random.between(500, 2_000);
+    return {
+      'leader killed': async () => brokers.kill(await brokers.leaderOf(this.#target, 0)),
+      'group coordinator killed': async () => brokers.kill(await this.#groupCoordinator()),
+      'transaction coordinator killed': async () =>
+        brokers.kill(await this.#transactionCoordinator()),
+      'transaction coordinator frozen': async () =>
+        brokers.freeze(await this.#transactionCoordinator(), frozenMs()),
+      'worker killed': async () => {
+        const worker = this.#aWorker();
+        await worker.kill();
+        await sleep(realRuntime, this.#settings.random.between(0, 2_000));
+        worker.startAgain();
+        await sleep(realRuntime, SESSION_TIMEOUT_MS);
+      },
+      'worker frozen': async () => {
+        const worker = this.#aWorker();
+        worker.freeze();
+        await sleep(realRuntime, frozenMs());
+        worker.thaw();
+        await sleep(realRuntime, SESSION_TIMEOUT_MS);
+      },
+    };
+  }
+
+  async #groupCoordinator(): Promise<number> {
+    const partition = await coordinationPartition(this.#admin, this.#groupId, OFFSETS_TOPIC);
+    return this.#brokers.leaderOf(OFFSETS_TOPIC, partition);
+  }
+
+  async #transactionCoordinator(): Promise<number> {
+    const { transactionalId } = this.#aWorker();
+    const partition = await coordinationPartition(this.#admin, transactionalId, TRANSACTIONS_TOPIC);
+    return this.#brokers.leaderOf(TRANSACTIONS_TOPIC, partition);
+  }
+
+  #aWorker(): WorkerProcess {
+    return this.#settings.random.oneOf(this.#workers as [WorkerProcess, ...WorkerProcess[]]);
+  }
+
+  /** Every offset before it counts, and its output with it. */
+  async #untilCommitted(records: number): Promise<void> {
+    await eventually(
+      async () => {
+        const offsets = await this.#admin.groupOffsets(this.#groupId, [this.#source]);
+        return offsets.reduce((sum, { offset }) => sum + offset, 0) >= records;
+      },
+      {
+        description: `${records} inputs to be transformed`,
+        timeoutMs: PATIENCE_MS,
+        intervalMs: 200,
+      },
+    );
+  }
+
+  /** As a read-committed reader sees it. */
+  async #read(topic: string): Promise<string[]> {
+    const values: string[] = [];
+    for (const { partition } of await this.#admin.watermarks(topic)) {
+      const all = this.#admin.readRange(topic, partition, 0, Number.MAX_SAFE_INTEGER);
+      for await (const { key, value } of all) values.push(`${String(key)}/${String(value)}`);
+    }
+    return values;
+  }
+}

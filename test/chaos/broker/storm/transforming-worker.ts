@@ -1,0 +1,28 @@
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
+import { ExactlyOnceWorker } from '../../../integration/kafkajs/exactly-once-worker.js';
+import { memberships } from '../support/memberships.js';
+import type { WorkerProcessSettings } from './worker-process.js';
+
+const REPORT_EVERY_MS = 250;
+
+const { brokers, membership, ...settings } = JSON.parse(
+  process.argv[2] ?? '',
+) as WorkerProcessSettings;
+const worker = new ExactlyOnceWorker({
+  ...settings,
+  driver: kafkajs({ brokers, clientId: settings.transactionalId }),
+  consumer: memberships[membership],
+});
+
+async function reportNowAndThen(): Promise<never> {
+  for (;;) {
+    process.stdout.write(`${JSON.stringify(worker.report)}\n`);
+    await sleep(realRuntime, REPORT_EVERY_MS);
+  }
+}
+
+// Nobody listens any more: the test run is gone.
+process.stdin.on('close', () => process.exit(0)).resume();
+void reportNowAndThen();
+void worker.run();

@@ -1,0 +1,75 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import type { WorkerReport } from '../../../integration/kafkajs/exactly-once-worker.js';
+import type { MembershipName } from '../support/memberships.js';
+
+const LOADER = join(__dirname, '../../../integration/support/run-typescript.mjs');
+const PROGRAM = join(__dirname, 'transforming-worker.ts');
+
+export interface WorkerProcessSettings {
+  readonly brokers: readonly string[];
+  readonly groupId: string;
+  readonly transactionalId: string;
+  readonly source: string;
+  readonly target: string;
+  readonly membership: MembershipName;
+  readonly recordsAtOnce: number;
+}
+
+/** A worker of transactions in a process of its own, which can be killed and frozen, and started again. */
+export class WorkerProcess {
+  readonly #settings: WorkerProcessSettings;
+  readonly #past: WorkerReport[] = [];
+  #child: ChildProcess;
+  #report: WorkerReport | undefined;
+
+  constructor(settings: WorkerProcessSettings) {
+    this.#settings = settings;
+    this.#child = this.#spawn();
+  }
+
+  get transactionalId(): string {
+    return this.#settings.transactionalId;
+  }
+
+  /** Of all its lives, up to what each has said last. */
+  get reports(): readonly WorkerReport[] {
+    return this.#report ? [...this.#past, this.#report] : this.#past;
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const closed = once(child, 'close');
+    child.kill('SIGKILL');
+    await closed;
+  }
+
+  /** As a supervisor would: the same id, another process. */
+  startAgain(): void {
+    if (this.#report) this.#past.push(this.#report);
+    this.#report = undefined;
+    this.#child = this.#spawn();
+  }
+
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  #spawn(): ChildProcess {
+    const settings = JSON.stringify(this.#settings);
+    const child = spawn(process.execPath, ['--import', LOADER, PROGRAM, settings], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (this.#child === child) this.#report = JSON.parse(line) as WorkerReport;
+    });
+    return child;
+  }
+}

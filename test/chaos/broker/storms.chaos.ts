@@ -1,0 +1,39 @@
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import { describeWithCluster } from '../../integration/support/index.js';
+import { expectUnharmed, printStorm } from './storm/expect-storm.js';
+import { ALL_IN_TURN, KINDS_OF_INCIDENT, scenarioNames } from './storm/scenarios.js';
+import { Storm } from './storm/storm.js';
+import { membershipNames } from './support/memberships.js';
+import { SeededRandom } from './support/seeded-random.js';
+
+const smoke = process.env['CHAOS_SMOKE'] === '1';
+const LONGEST_MS = 600_000;
+
+/** CHAOS_SEED repeats a run, CHAOS_RECORDS makes it longer or shorter. */
+const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
+const records = Number(process.env['CHAOS_RECORDS'] ?? (smoke ? 20_000 : 100_000));
+const perSecond = smoke ? 1_500 : 2_500;
+const leastIncidents = smoke ? KINDS_OF_INCIDENT : 3;
+
+/** The short form goes through every kind of incident in one storm. */
+const cases = (smoke ? [ALL_IN_TURN] : scenarioNames).flatMap((scenario) =>
+  membershipNames.map((membership) => ({ scenario, membership })),
+);
+
+describeWithCluster(
+  `three brokers in a storm, seed ${seed}`,
+  { brokers: 3, proxied: true },
+  (cluster) => {
+    it.each(cases)(
+      '$scenario ($membership): nothing is lost, doubled in the log, passed over or owned twice',
+      async ({ scenario, membership }) => {
+        const random = new SeededRandom(seed);
+        const settings = { scenario, membership, random, records, perSecond, leastIncidents };
+        const report = await new Storm({ cluster: cluster(), ...settings }).run();
+        printStorm(scenario, report);
+        expectUnharmed(report, records);
+      },
+      LONGEST_MS,
+    );
+  },
+);

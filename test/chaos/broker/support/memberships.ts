@@ -1,0 +1,11 @@
+import type { ConsumerOptions } from '@nest-event-bus/broker';
+
+/** The ways in which a group shares its partitions: each suite runs with each. */
+export const memberships = {
+  eager: { assignors: ['sticky'] },
+  cooperative: { assignors: ['cooperative-sticky'] },
+} as const satisfies Readonly<Record<string, Partial<ConsumerOptions>>>;
+
+export type MembershipName = keyof typeof memberships;
+
+export const membershipNames = Object.keys(memberships) as MembershipName[];
