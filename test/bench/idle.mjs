@@ -1,0 +1,32 @@
+// npm run bench -- idle [--rounds 2] [--seconds 30]: 80 sessions that have nothing to do against 80 raw kafkajs
+// consumers at their default, each side in a process of its own, on one broker with the stock group settings.
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { KafkaServer } from '@nest-event-bus/testing';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { idleBench } from './parts/idle.mjs';
+import { Table } from './support/table.mjs';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '2' },
+    seconds: { type: 'string', default: '30' },
+  },
+});
+
+const kafka = await KafkaServer.start({ stockGroupSettings: true });
+const driver = kafkajs({ brokers: kafka.brokers });
+const table = new Table('idle');
+try {
+  await idleBench({
+    brokers: kafka.brokers,
+    driver,
+    table,
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+  });
+  table.write(join(import.meta.dirname, 'results'));
+} finally {
+  await driver.close();
+  await kafka.stop();
+}
