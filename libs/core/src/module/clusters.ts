@@ -1,4 +1,9 @@
-import type { BrokerDriver, DriverLogger, ProducerSession } from '@nest-event-bus/broker';
+import type {
+  BrokerDriver,
+  DriverLogger,
+  ProducerOptions,
+  ProducerSession,
+} from '@nest-event-bus/broker';
 import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolved-options.js';
@@ -7,7 +12,19 @@ interface Cluster {
   readonly driver: BrokerDriver;
   producer: ProducerSession | undefined;
   durableProducer: ProducerSession | undefined;
+  compressingProducer: ProducerSession | undefined;
 }
+
+/** How large a record may be is for its topic to say; brokers take no request above 100 MiB. */
+const LARGEST_RECORD = 96 * 1024 * 1024;
+
+/** For what goes on to a retry or dead-letter topic, without waiting for company. */
+const DURABLE: ProducerOptions = {
+  idempotent: true,
+  lingerMs: 0,
+  maxRequestBytes: LARGEST_RECORD,
+  bufferBytes: LARGEST_RECORD,
+};
 
 /** The clusters of the application by alias: each has its own driver, credentials and producer. */
 export class Clusters {
@@ -41,8 +58,16 @@ export class Clusters {
    */
   durableProducer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
-    cluster.durableProducer ??= cluster.driver.producer({ idempotent: true, lingerMs: 0 });
+    cluster.durableProducer ??= cluster.driver.producer(DURABLE);
     return cluster.durableProducer;
+  }
+
+  /** The same for a record that fits into its topic only when it is compressed, as it came. undefined: the driver cannot. */
+  compressingProducer(alias: string): ProducerSession | undefined {
+    const cluster = this.#open(alias);
+    if (!cluster.driver.capabilities.compressions.includes('gzip')) return undefined;
+    cluster.compressingProducer ??= cluster.driver.producer({ ...DURABLE, compression: 'gzip' });
+    return cluster.compressingProducer;
   }
 
   /** Producers first: what is under way is finished, bounded, before its connections go. */
@@ -59,7 +84,12 @@ export class Clusters {
       throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);
     }
     const driver = this.#driverOf(settings);
-    const cluster = { driver, producer: undefined, durableProducer: undefined };
+    const cluster: Cluster = {
+      driver,
+      producer: undefined,
+      durableProducer: undefined,
+      compressingProducer: undefined,
+    };
     this.#opened.set(alias, cluster);
     return cluster;
   }
@@ -82,8 +112,8 @@ export class Clusters {
     const clusters = [...this.#opened.values()];
     const results = [
       ...(await Promise.allSettled(
-        clusters.flatMap(({ producer, durableProducer }) =>
-          [producer, durableProducer].map(async (session) => session?.close()),
+        clusters.flatMap(({ producer, durableProducer, compressingProducer }) =>
+          [producer, durableProducer, compressingProducer].map(async (session) => session?.close()),
         ),
       )),
       ...(await Promise.allSettled(clusters.map(({ driver }) => driver.close()))),

@@ -50,6 +50,7 @@ export class FailureRoad {
     const writing = {
       binding,
       producer: () => clusters.durableProducer(binding.cluster),
+      compressingProducer: () => clusters.compressingProducer(binding.cluster),
       trouble: this.trouble,
       runtime,
       logger,

@@ -17,6 +17,8 @@ export interface RecordWriterParts {
   readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
   /** Asked for each write. Its acknowledgements are by all in-sync replicas. */
   readonly producer: () => ProducerSession;
+  /** For what the topic takes in no other way. */
+  readonly compressingProducer?: () => ProducerSession | undefined;
   readonly trouble: PublishTrouble;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -64,12 +66,12 @@ export class RecordWriter {
     const { key, value } = write.story.record;
     const { topic, at: timestamp } = write;
     let refusal: Error | undefined;
-    for (const variant of variants) {
+    for (const [variant, producer] of this.#attempts(variants)) {
       const timeoutMs = Math.floor(endsAt - this.parts.runtime.monotonic());
       if (timeoutMs < 1) throw tooLate(this.parts.binding.dlt.publishTimeoutMs);
       const record = { topic, key, value, headers: variant.headers, timestamp };
       try {
-        const [written] = await this.parts.producer().send([record], { timeoutMs, signal });
+        const [written] = await producer.send([record], { timeoutMs, signal });
         if (!written) throw new Error('The driver did not say where it has written the record.');
         return variant;
       } catch (error) {
@@ -78,6 +80,15 @@ export class RecordWriter {
       }
     }
     throw new AllVariantsTooLargeError(refusal!);
+  }
+
+  /** Each variant as it is, and compressed: its topic counts what is written, and it may have come compressed itself. */
+  *#attempts(variants: RecordWrite['variants']): Generator<[HeaderVariant, ProducerSession]> {
+    for (const variant of variants) {
+      yield [variant, this.parts.producer()];
+      const compressing = this.parts.compressingProducer?.();
+      if (compressing) yield [variant, compressing];
+    }
   }
 
   #tellShed({ topic, story: { record } }: RecordWrite, { without }: HeaderVariant): void {

@@ -1,1 +1,0 @@
-export { faultOf } from '../../faults/fault-of.js';
