@@ -153,6 +153,13 @@ describe('the trail of a record on the main topic', () => {
     });
   });
 
+  it('is none of an event whose producer copied the headers of one that was retried, in the same topic', () => {
+    expect(readTrail(record({ ...PAST, 'replay-count': '0' }, main), 0)).toMatchObject({
+      original: { topic: 'orders', partition: 1, offset: 5n },
+      originalTimestamp: 9_000,
+    });
+  });
+
   it('counts replays where the position is lost', () => {
     expect(readTrail(record({ 'replay-count': '2' }, main), 0)).toMatchObject({
       original: { topic: 'orders', partition: 1, offset: 5n },

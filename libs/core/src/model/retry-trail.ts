@@ -58,14 +58,17 @@ function originOf(record: BrokerRecord, tier: number): Origin {
     replayCount: 0,
   };
   const said = headerText(headers, EVENTBUS_HEADERS.originalTopic);
-  // Whoever builds a new event out of one that was retried often copies its headers along.
-  if (tier === 0 && said !== undefined && said !== topic) return own;
+  const replayCount = headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
+  // Whoever builds a new event out of one that was retried often copies its headers along: only a
+  // replay is the same record again.
+  const isCopy = tier === 0 && said !== undefined && (said !== topic || replayCount === 0);
+  if (isCopy) return own;
   const original = headerPosition(headers, EVENTBUS_POSITION);
   const saidTimestamp = headerCount(headers, EVENTBUS_HEADERS.originalTimestamp);
   return {
     original: original ?? own.original,
     originalTimestamp: (original && saidTimestamp) ?? timestamp,
-    replayCount: headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0,
+    replayCount,
   };
 }
 

@@ -12,9 +12,11 @@ const logger = {
   warn: (line: string) => void warnings.push(line),
 };
 
-function entrance(tier: Partial<ResolvedTier> = {}): TierEntrance {
+function entrance(
+  tier: Partial<ResolvedTier> = {},
+  runtime = new VirtualRuntime({ startAt: 1_000_000 }),
+): TierEntrance {
   const whole = { delayMs: 10_000, multiplier: 1, maxDelayMs: 3_600_000, ...tier };
-  const runtime = new VirtualRuntime({ startAt: 1_000_000 });
   return new TierEntrance({ tier: whole as ResolvedTier, groupId: 'shop', runtime, logger });
 }
 
@@ -86,5 +88,29 @@ describe('A record in a retry topic', () => {
     expect(gate.dueAt(retried(1, 1_061_000))).toBe(1_071_000);
     gate.dueAt(retried(1, 1_062_000));
     expect(warnings).toHaveLength(1);
+  });
+
+  it('from a future that no clock is ahead by has waited since its own time', () => {
+    const microseconds = 1_700_000_000_000_000;
+    expect(entrance().dueAt(retried(1, microseconds))).toBe(910_000);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('of which nobody knows when it was written waits from when it was first seen', async () => {
+    const runtime = new VirtualRuntime({ startAt: 1_000_000 });
+    const gate = entrance({}, runtime);
+    const unknown = (offset: number) => ({ ...record({}, 9_000_000_000_000), offset });
+    expect(gate.dueAt(unknown(1))).toBe(1_010_000);
+    await runtime.advance(4_000);
+    expect(gate.dueAt(unknown(1))).toBe(1_010_000);
+    expect(gate.dueAt({ ...unknown(1), partition: 1 })).toBe(1_014_000);
+    expect(gate.dueAt(unknown(2))).toBe(1_014_000);
+  });
+
+  it('reads the headers of whoever wrote them as bytes', () => {
+    const at = Buffer.alloc(8);
+    at.writeBigInt64BE(990_000n);
+    const headers = [{ key: 'x-eventbus-retry-timestamp', value: at }];
+    expect(entrance().dueAt({ ...record(), headers })).toBe(1_000_000);
   });
 });

@@ -2,6 +2,7 @@ import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedTier } from '../config/resolved-binding.js';
 import { EVENTBUS_HEADERS } from '../model/event-bus-headers.js';
+import { headerCount } from '../model/header-number.js';
 import { headerText } from '../model/header-text.js';
 
 export interface TierEntranceParts {
@@ -15,9 +16,14 @@ export interface TierEntranceParts {
 /** Clocks of two machines differ a little; by more than this somebody should know. */
 const SKEW_MS = 60_000;
 
+/** What lies farther ahead is no clock that is wrong, but a header that is. */
+const FARTHEST_MS = 86_400_000;
+
 /** Says which records of a retry topic are this binding's, and when their delay is over. */
 export class TierEntrance {
   #hasWarned = false;
+  /** By partition: the latest record of which nobody knows when it was written, and when it was seen first. */
+  readonly #firstSeen = new Map<number, { readonly offset: number; readonly at: number }>();
 
   constructor(private readonly parts: TierEntranceParts) {}
 
@@ -27,12 +33,29 @@ export class TierEntrance {
     return groupId !== undefined && groupId !== this.parts.groupId;
   }
 
-  /** By the clock of who wrote it. A record that nobody here wrote has waited since its own time. */
+  /** By the clock of who wrote it. Whatever stands in its headers, it does not hold its partition up for ever. */
   dueAt(record: BrokerRecord): number {
     if (this.isForeign(record)) return 0;
-    const writtenAt = numberOf(record, EVENTBUS_HEADERS.retryTimestamp) ?? record.timestamp;
-    this.#tellSkew(record, writtenAt);
-    return writtenAt + this.#delayOf(numberOf(record, EVENTBUS_HEADERS.retryAttempt) ?? 1);
+    const delivery = headerCount(record.headers, EVENTBUS_HEADERS.retryAttempt) || 1;
+    return this.#writtenAt(record) + this.#delayOf(delivery);
+  }
+
+  /** A record that nobody here wrote has waited since its own time; where that cannot be either, since it was first seen. */
+  #writtenAt(record: BrokerRecord): number {
+    const now = this.parts.runtime.now();
+    const saidAt = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);
+    const writtenAt = [saidAt, record.timestamp].find(
+      (time) => time !== undefined && time - now < FARTHEST_MS,
+    );
+    this.#tellSkew(record, (saidAt ?? record.timestamp) - now);
+    return writtenAt ?? this.#firstSeenAt(record, now);
+  }
+
+  #firstSeenAt({ partition, offset }: BrokerRecord, now: number): number {
+    const known = this.#firstSeen.get(partition);
+    if (known?.offset === offset) return known.at;
+    this.#firstSeen.set(partition, { offset, at: now });
+    return now;
   }
 
   #delayOf(delivery: number): number {
@@ -40,18 +63,12 @@ export class TierEntrance {
     return Math.min(delayMs * multiplier ** (delivery - 1), Math.max(delayMs, maxDelayMs));
   }
 
-  #tellSkew({ topic, partition, offset }: BrokerRecord, writtenAt: number): void {
-    const aheadMs = writtenAt - this.parts.runtime.now();
+  #tellSkew({ topic, partition, offset }: BrokerRecord, aheadMs: number): void {
     if (aheadMs < SKEW_MS || this.#hasWarned) return;
     this.#hasWarned = true;
     this.parts.logger.warn(
-      'A record in a retry topic was written in the future: the clocks of two machines differ, and it waits that much longer',
+      'A record in a retry topic was written in the future: the clocks of two machines differ, and it waits that much longer, but no more than a day',
       { topic, partition, offset, aheadMs },
     );
   }
-}
-
-function numberOf({ headers }: BrokerRecord, name: string): number | undefined {
-  const text = headerText(headers, name);
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
