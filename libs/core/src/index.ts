@@ -198,7 +198,7 @@ export {
   SuccessResult,
   type FailureResultOptions,
 } from './model/consumer-result.js';
-export type { DltCause, DltReason, DltRecord } from './model/dlt-record.js';
+export type { DeserializationFailure, DltCause, DltReason, DltRecord } from './model/dlt-record.js';
 export { DltStrategy } from './model/dlt-strategy.js';
 export type { Deserializer } from './model/deserializer.js';
 export type { DeliveryAttempt, EventContext } from './model/event-context.js';

@@ -165,7 +165,8 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     application = await start();
     const connector = application.get(EventBusConnector);
     await write(encoded(schemaId, 1), encoded(schemaId, 2));
-    const isWaiting = (): boolean => JSON.stringify(connector.health()).includes('waits (backoff)');
+    const isWaiting = (): boolean =>
+      /waits \(backoff\): The schema registry at/.test(JSON.stringify(connector.health()));
     await eventually(isWaiting, { timeoutMs: 10_000 });
     expect(handled).toEqual([]);
     expect(await committed()).toBe(0);

@@ -114,6 +114,19 @@ describe('A preset', () => {
     expect(resolvedOrders({ listenerType: 'BATCH' }, { defaults: { preset } }).preset).toBe(preset);
   });
 
+  it.each([
+    'deal.events',
+    'escrow.commands',
+    'escrow.confirmations',
+    'delivery.commands',
+    'delivery.results',
+    'notifications.outbox',
+    'deal.deadlines',
+    'reconciliation.triggers',
+  ])('strategy gives %s a dead-letter topic of its own', (topic) => {
+    expect(resolvedOrders({ preset: 'strategy', topic }).dlt.topic).toBe(`${topic}.DLT`);
+  });
+
   it('connector reads 200 records at a time for a batch', () => {
     const batch = { preset: 'connector', listenerType: 'BATCH' } as const;
     expect(resolvedOrders(batch).maxPollRecords).toBe(200);

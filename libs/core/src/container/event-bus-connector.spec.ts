@@ -5,6 +5,7 @@ import {
   BindingNotFoundException,
   EventBusShuttingDownException,
 } from '../errors/container-errors.js';
+import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { ContainerRegistration } from './container-registration.js';
 import { binding, busWith, tier } from './bus.spec-support.js';
 import { EventBusConnector } from './event-bus-connector.js';
@@ -207,6 +208,18 @@ describe('the health of the bus', () => {
     const partitionPauses = [
       { topic: 'orders.events', partition: 2, reasons: ['backoff' as const] },
       { topic: 'orders.events', partition: 3, reasons: ['delay' as const] },
+      {
+        topic: 'orders.events',
+        partition: 5,
+        reasons: ['backoff' as const],
+        error: new Error('of jane@example.org'),
+      },
+      {
+        topic: 'orders.events',
+        partition: 6,
+        reasons: ['backoff' as const],
+        error: new SchemaRegistryUnavailableException('The registry did not answer.'),
+      },
       { topic: 'orders.events', partition: 4, reasons: [], error: new Error('no offset') },
     ];
     intake.session('eventbus-orders-0').becomes({ partitionPauses });
@@ -214,6 +227,8 @@ describe('the health of the bus', () => {
       status: 'DEGRADED',
       reasons: [
         'eventbus-orders: orders.events-2 waits (backoff)',
+        'eventbus-orders: orders.events-5 waits (backoff)',
+        'eventbus-orders: orders.events-6 waits (backoff): The registry did not answer.',
         'eventbus-orders: orders.events-4 cannot be read on: no offset',
       ],
     });

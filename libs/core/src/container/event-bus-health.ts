@@ -1,3 +1,4 @@
+import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { PartitionPause } from '../intake/intake.js';
 import type { ContainerState } from '../model/container-state.js';
 import { containersOf, type ContainerRegistration } from './container-registration.js';
@@ -116,10 +117,12 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
   });
 }
 
-/** The error of a handler stays out of this: it may quote its record. That of the driver does not. */
+/** The error of a handler stays out of this: it may quote its record. Those of the driver and of the registry do not. */
 function partitionTrouble({ reasons, error }: PartitionPause): string | undefined {
-  if (reasons.includes('strict') || reasons.includes('backoff'))
-    return `waits (${reasons.join(', ')})`;
+  if (reasons.includes('strict') || reasons.includes('backoff')) {
+    const why = error instanceof SchemaRegistryUnavailableException ? `: ${error.message}` : '';
+    return `waits (${reasons.join(', ')})${why}`;
+  }
   return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;
 }
 

@@ -21,10 +21,26 @@ export class HandlerRefusedException extends EventBusException {
   readonly retriable = true;
 }
 
+interface DeserializationDetails extends ExceptionOptions {
+  readonly format?: string;
+  readonly reason?: string;
+}
+
 /** The bytes of a record are not what the binding expects. Trying again cannot help. */
 export class DeserializationException extends EventBusException {
   readonly code = 'DESERIALIZATION';
   readonly retriable = false;
+
+  /** What the bytes were expected to be, by the name of the deserializer. */
+  readonly format: string | undefined;
+  /** In words that repeat nothing of the record. */
+  readonly reason: string | undefined;
+
+  constructor(message: string, { format, reason, ...options }: DeserializationDetails = {}) {
+    super(message, options);
+    this.format = format;
+    this.reason = reason;
+  }
 }
 
 /** The payload was read, but it is not what its class or schema asks for. Trying again cannot help. */

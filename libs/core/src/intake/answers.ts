@@ -28,5 +28,10 @@ export function failedBy(thrown: unknown): Outcome {
 }
 
 export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`The processor threw ${String(thrown)}.`);
+  try {
+    return thrown instanceof Error ? thrown : new Error(`The processor threw ${String(thrown)}.`);
+  } catch {
+    // What cannot be shown, such as a proxy that throws when it is asked, is a failure all the same.
+    return new Error('The processor threw something that cannot be shown.');
+  }
 }

@@ -36,10 +36,31 @@ describe('what a delivery knows of those before it', () => {
       { redeliveries: 0, failures: 0, calls: 0 },
       { redeliveries: 1, failures: 1, calls: 3 },
       { redeliveries: 2, failures: 1, calls: 3 },
-      { redeliveries: 3, failures: 2, calls: 3 },
-      { redeliveries: 4, failures: 3, calls: 4 },
+      // No call was made, so nothing is held against it.
+      { redeliveries: 3, failures: 1, calls: 3 },
+      { redeliveries: 4, failures: 2, calls: 4 },
     ]);
   });
+});
+
+it('remembers what the latest failure gave it to remember, whatever comes in between', async () => {
+  const world = await IntakeWorld.of(1);
+  await world.write(1);
+  const remember = { since: 7, fingerprint: 'f' };
+  const outcomes = [
+    failed({ remember }),
+    { kind: 'handed-back' } as const,
+    failed({ attempts: 0 }),
+  ];
+  const seen: unknown[] = [];
+  await world.started(({ failedBefore }) => {
+    seen.push(failedBefore);
+    return outcomes[seen.length - 1] ?? succeeded;
+  });
+  await world.until(() => seen.length > outcomes.length);
+  await world.untilCommitted(1);
+  await world.end();
+  expect(seen).toEqual([undefined, remember, remember, remember]);
 });
 
 describe('a failure that says when its record is to come again', () => {

@@ -2,6 +2,7 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery, RecordDecision } from '../model/delivery.js';
 import type { Assignment } from '../model/assignment.js';
+import type { FailedBefore } from '../model/failed-before.js';
 import type { FailedOutcome } from '../model/outcome.js';
 
 /** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
@@ -29,6 +30,7 @@ export interface Past {
   readonly redeliveries: number;
   readonly failures: number;
   readonly calls: number;
+  readonly failedBefore?: FailedBefore;
   readonly decision?: RecordDecision;
   /** The failure by which it is to leave, once it can be written to where it belongs. */
   readonly unrouted?: FailedOutcome;
@@ -75,6 +77,10 @@ export class LaneDelivery implements Delivery {
     return this.past.calls;
   }
 
+  get failedBefore(): FailedBefore | undefined {
+    return this.past.failedBefore;
+  }
+
   get decision(): RecordDecision | undefined {
     return this.past.decision;
   }
@@ -112,21 +118,24 @@ export class LaneDelivery implements Delivery {
     return (this.#ended ??= new Deferred()).promise;
   }
 
-  /** For the next hand-out, after this one failed; or was handed back, which is no attempt. */
+  /** For the next hand-out, after this one failed; or was handed back, which is no attempt, as is a failure without a call. */
   after(failure?: FailedOutcome): Past {
-    const { redeliveries, failures, calls, decision, unrouted } = this.past;
+    const { redeliveries, failures, calls, failedBefore, decision, unrouted } = this.past;
     const next = {
       redeliveries: redeliveries + 1,
       failures,
       calls,
+      ...(failedBefore && { failedBefore }),
       ...(decision && { decision }),
       ...(unrouted && { unrouted }),
     };
     if (!failure) return next;
+    const { attempts = 1, remember } = failure;
     return {
       ...next,
-      failures: failures + 1,
-      calls: calls + (failure.attempts ?? 1),
+      failures: failures + (attempts > 0 ? 1 : 0),
+      calls: calls + attempts,
+      ...(remember && { failedBefore: remember }),
       ...(failure.unrouted && { unrouted: failure.unrouted }),
     };
   }

@@ -1,5 +1,6 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Assignment } from './assignment.js';
+import type { FailedBefore } from './failed-before.js';
 import type { FailedOutcome } from './outcome.js';
 
 /** `dead-letter` gives the record up, `skip` lets the watermark pass it without a trace but in the log. */
@@ -13,10 +14,12 @@ export interface Delivery {
   readonly record: BrokerRecord;
   /** How often this offset was handed out before in this assignment. */
   readonly redeliveries: number;
-  /** How many of those failed. What was handed back is no attempt; left out, all of them count. */
+  /** How many of those failed. What was handed back, or never came to a call, is no attempt; left out, all of them count. */
   readonly failures?: number;
   /** Calls of the handler in the deliveries that failed. */
   readonly calls?: number;
+  /** How they failed. */
+  readonly failedBefore?: FailedBefore;
   /** It failed for good in an earlier delivery and could not be written to where it belongs; the handler is not called. */
   readonly unrouted?: FailedOutcome;
   /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */

@@ -23,6 +23,17 @@ export const DLT_CAUSES = [
 
 export type DltCause = (typeof DLT_CAUSES)[number];
 
+/** Why a record could not be read. None of its bytes are in here: the record itself has them. */
+export interface DeserializationFailure {
+  readonly part: 'value';
+  /** What it was expected to be: `JSON`, `Avro`, or the name of a deserializer of the application. */
+  readonly format: string;
+  /** Of what the deserializer threw. */
+  readonly exceptionClass: string;
+  /** In words of the library's own; what others say may quote the payload, and is not told. */
+  readonly reason?: string;
+}
+
 /**
  * A dead letter with its whole story. Offsets are bigint: exact, whatever the topic grows to. What
  * nobody has told of it is -1 where it is a part of the original position, and otherwise undefined,
@@ -54,4 +65,6 @@ export interface DltRecord {
   readonly replayCount: number;
   readonly fingerprint?: string;
   readonly isPoison: boolean;
+  /** Only where the record could not be read (`dltCause: 'deserialization'`). */
+  readonly deserialization?: DeserializationFailure;
 }

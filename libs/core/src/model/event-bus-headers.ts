@@ -31,6 +31,11 @@ export const EVENTBUS_HEADERS = Object.freeze({
   fingerprint: 'x-eventbus-fingerprint',
   poison: 'x-eventbus-poison',
   replayCount: 'x-eventbus-replay-count',
+  /** Of a dead letter that could not be read: which part of it, and as what. */
+  deserializationPart: 'x-eventbus-deserialization-part',
+  deserializationFormat: 'x-eventbus-deserialization-format',
+  deserializationExceptionClass: 'x-eventbus-deserialization-exception-class',
+  deserializationReason: 'x-eventbus-deserialization-reason',
 });
 
 /** What is told of each tier that a record went through; 0 is the main topic. */

@@ -1,6 +1,7 @@
 import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import type { Delivery } from './delivery.js';
 import type { DltCause, DltReason } from './dlt-record.js';
+import type { FailedBefore } from './failed-before.js';
 
 /** What became of a delivery. `failed` and `handed-back` keep the watermark where it is; the others let it pass. */
 export type Outcome =
@@ -26,6 +27,10 @@ export interface FailedOutcome {
   readonly ending?: FailureEnding;
   /** Its calls did not all fail in the same way: they differ in the name or the message of the error. */
   readonly hasVaried?: boolean;
+  /** When the first of them failed: milliseconds since 1970. Left out where that is now. */
+  readonly failedSince?: number;
+  /** For the next delivery, where the record stays in its place. */
+  readonly remember?: FailedBefore;
   /** Until the record is delivered again. Left out where intake's own backoff decides. */
   readonly delayMs?: number;
   /**

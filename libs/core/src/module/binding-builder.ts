@@ -40,7 +40,7 @@ export class BindingBuilder {
     const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
     // The tiers of a binding get the same one: it is their handler, too.
     const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
-    const pauseBinding = (error: Error): void => this.#pause(binding, error);
+    const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
     const road = new FailureRoad({
       ...failures,
       binding,
@@ -69,8 +69,8 @@ export class BindingBuilder {
   }
 
   /** It waits for whatever command is under way, so nobody waits for it. */
-  #pause({ name, cluster }: ResolvedBinding, error: Error): void {
-    const note = { reason: `a record failed with ${error.name}`, by: 'exception-routing' };
+  #pause({ name, cluster }: ResolvedBinding, exceptionClass: string): void {
+    const note = { reason: `a record failed with ${exceptionClass}`, by: 'exception-routing' };
     this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
       this.logger.warn('A binding could not be paused', {
         binding: name,

@@ -395,6 +395,13 @@ describe('A message that cannot be read', () => {
       'NON_RETRYABLE',
       'deserialization',
     ]);
+    const told = ['part', 'format', 'exception-class', 'reason'];
+    expect(told.map((name) => text(letter!, `deserialization-${name}`))).toEqual([
+      'value',
+      'JSON',
+      'UnreadableValueError',
+      'the parser refused it',
+    ]);
     expect(await world.committed()).toBe(3);
   });
 

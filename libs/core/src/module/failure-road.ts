@@ -34,7 +34,7 @@ export interface FailureRoadOptions extends FailureParts {
   readonly breaker: CircuitBreaker | undefined;
   readonly observer: FailureObserver | undefined;
   readonly clusters: Clusters;
-  readonly pauseBinding: (error: Error) => void;
+  readonly pauseBinding: (exceptionClass: string) => void;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }

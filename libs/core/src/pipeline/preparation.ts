@@ -139,10 +139,12 @@ export class Preparation implements ContextSource {
   ): FailedOutcome {
     if (cause instanceof EventBusException && cause.retriable)
       return { kind: 'failed', error: cause, attempts: 0, ending: 'delivered-again' };
-    const why = cause instanceof UnreadableValueError ? `: ${cause.message}` : '';
+    const format = this.#deserializer.name;
+    const reason = cause instanceof UnreadableValueError ? cause.message : undefined;
+    const why = reason === undefined ? '' : `: ${reason}`;
     throw new DeserializationException(
-      `The value of ${topic}-${partition}-${offset} (${bytes.length} bytes) is not the ${this.#deserializer.name} that binding '${this.binding.name}' expects${why}. Look at what its producer writes, or give the binding another deserializer.`,
-      { cause },
+      `The value of ${topic}-${partition}-${offset} (${bytes.length} bytes) is not the ${format} that binding '${this.binding.name}' expects${why}. Look at what its producer writes, or give the binding another deserializer.`,
+      { cause, format, reason },
     );
   }
 }

@@ -41,6 +41,7 @@ export function dltRecordOf(
     replayCount: story.replayCount,
     fingerprint: story.fingerprint,
     isPoison: story.isPoison,
+    ...(story.deserialization && { deserialization: story.deserialization }),
   };
 }
 

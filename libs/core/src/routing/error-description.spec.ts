@@ -82,6 +82,9 @@ describe('what is told of an exception', () => {
       },
     });
     expect(describeError(hostile, full)).toEqual({ className: 'Error', message: '' });
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    expect(describeError(new Error('y', { cause: proxy }), full)).toMatchObject({ message: 'y' });
   });
 });
 

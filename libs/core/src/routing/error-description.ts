@@ -1,4 +1,5 @@
 import type { ResolvedDlt } from '../config/resolved-binding.js';
+import { isOneOf } from '../faults/thrown.js';
 import { limitedText } from './limited-text.js';
 
 /** What may leave the process of an error. */
@@ -76,7 +77,7 @@ function namesOf(error: Error): ErrorDescription {
   const cause = attempt(() => error.cause);
   return {
     className: classNameOf(error),
-    ...(cause instanceof Error ? { causeClassName: classNameOf(cause) } : {}),
+    ...(isOneOf(cause, [Error]) ? { causeClassName: classNameOf(cause as Error) } : {}),
   };
 }
 

@@ -18,7 +18,7 @@ const { nextTier, pauseContainer, deadLetter } = ExceptionRoutingDecision;
 
 let verdict: Verdict;
 let sent: string[];
-let paused: Error[];
+let paused: string[];
 let publish: () => Promise<void>;
 let accept: () => Promise<'stored' | 'discarded'>;
 let circuit: CircuitState | undefined;
@@ -66,7 +66,7 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
         return accept();
       },
     },
-    pauseBinding: (error) => void paused.push(error),
+    pauseBinding: (exceptionClass) => void paused.push(exceptionClass),
     observer: {
       failed: (...told) => void observed.push(['failed', ...told]),
       retried: (...told) => void observed.push(['retried', ...told]),
@@ -111,7 +111,7 @@ describe('A record that failed', () => {
     ['is delivered again anyway', failed({ ending: 'delivered-again' })],
     ['was refused by a guard', failed({ error: new HandlerRefusedException('no') })],
   ])('stays where it is when it %s', async (_, failure) => {
-    expect(await router().route(delivery(), failure)).toBe(failure);
+    expect(await router().route(delivery(), failure)).toMatchObject(failure);
     expect(sent).toEqual([]);
   });
 
@@ -130,8 +130,8 @@ describe('A record that failed', () => {
   it('pauses its binding, and stays', async () => {
     verdict = { ...verdict, decision: pauseContainer() };
     const failure = failed();
-    expect(await router().route(delivery(), failure)).toBe(failure);
-    expect(paused).toEqual([failure.error]);
+    expect(await router().route(delivery(), failure)).toMatchObject(failure);
+    expect(paused).toEqual(['Error']);
   });
 
   it('waits for a decision where that is asked for', async () => {
@@ -181,6 +181,12 @@ describe('A record that cannot be written to where it belongs', () => {
     expect(sent).toEqual(['tier 1.1 after 3', 'tier 1.1 after 3']);
   });
 
+  it('remembers how and when it failed', async () => {
+    publish = () => Promise.reject(new Error('no such topic'));
+    const outcome = await router().route(delivery(), failed({ failedSince: -5 }));
+    expect(outcome).toMatchObject({ remember: { since: -5, fingerprint: expect.any(String) } });
+  });
+
   it('was tried once, as intake counts, where it could not be prepared for a call', async () => {
     verdict = { ...verdict, decision: deadLetter() };
     accept = () => Promise.reject(new Error('not authorised'));
@@ -214,6 +220,27 @@ describe('A record that cannot be written to where it belongs', () => {
   });
 });
 
+describe('What is remembered of a record that stays', () => {
+  const stays = (given: Partial<FailedOutcome> = {}, before?: Delivery['failedBefore']) =>
+    router().route(
+      delivery({ ...(before && { redeliveries: 1, failedBefore: before }) }),
+      failed({ ending: 'delivered-again', attempts: 1, ...given }),
+    );
+
+  it('is its first failure, and whether all were alike', async () => {
+    const first = (await stays({ failedSince: -9 })) as FailedOutcome;
+    expect(first.remember).toMatchObject({ since: -9 });
+    const alike = (await stays({}, first.remember)) as FailedOutcome;
+    expect(alike.remember).toEqual(first.remember);
+    const other = (await stays({ error: new Error('else') }, first.remember)) as FailedOutcome;
+    expect(other.remember).toEqual({ since: -9, fingerprint: 'varied' });
+  });
+
+  it('is nothing where no call was made', async () => {
+    expect(await stays({ attempts: 0 })).not.toHaveProperty('remember');
+  });
+});
+
 describe('A record that failed because of the world, while a circuit watches', () => {
   const failure = (ending?: FailedOutcome['ending']) => failed({ error: worldIsDown(), ending });
 
@@ -222,7 +249,8 @@ describe('A record that failed because of the world, while a circuit watches', (
     async (state) => {
       circuit = state;
       const down = failure();
-      expect(await router().route(delivery(), down)).toBe(down);
+      expect(await router().route(delivery(), down)).toMatchObject(down);
+      expect(sent).toEqual([]);
     },
   );
 

@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import { DeadLetterRequestedException, HandlerRefusedException } from '../errors/handler-errors.js';
 import { meantError } from '../faults/meant-error.js';
+import { isOneOf, textOf } from '../faults/thrown.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { Delivery, RecordDecision } from '../model/delivery.js';
 import type { FailureObserver, FailurePlace } from '../model/failure-observer.js';
@@ -27,7 +28,7 @@ export interface FailureRouterParts {
   readonly retries: Pick<RetryPublisher, 'publish'>;
   readonly deadLetters: Pick<DeadLetters, 'accept'>;
   /** As PAUSE_CONTAINER asks. Returns at once. */
-  readonly pauseBinding: (error: Error) => void;
+  readonly pauseBinding: (exceptionClass: string) => void;
   /** Left out where nobody counts. */
   readonly observer?: FailureObserver | undefined;
   readonly runtime: Runtime;
@@ -52,9 +53,22 @@ export class FailureRouter {
     try {
       this.#tellObserver(delivery, failed);
       const destination = this.#destinationOf(delivery, failed);
-      return destination ? await this.#send(delivery, failed, destination) : failed;
+      return destination
+        ? await this.#send(delivery, failed, destination)
+        : this.#remembered(delivery, failed);
     } catch (thrown) {
-      return unrouted(failed, asError(thrown));
+      return unrouted(this.#remembered(delivery, failed), asError(thrown));
+    }
+  }
+
+  /** For its next delivery. Without a call there is nothing new, and what cannot be told is not remembered. */
+  #remembered(delivery: Delivery, failed: FailedOutcome): FailedOutcome {
+    if (failed.attempts === 0) return failed;
+    try {
+      const { firstFailureAt: since, fingerprint } = this.#storyOf(delivery, failed);
+      return { ...failed, remember: { since, fingerprint } };
+    } catch {
+      return failed;
     }
   }
 
@@ -82,12 +96,13 @@ export class FailureRouter {
   #destinationOf(delivery: Delivery, failed: FailedOutcome): Destination | undefined {
     const { binding, classifier, tier } = this.parts;
     const { error, ending } = failed;
-    if (ending === 'delivered-again' || error instanceof HandlerRefusedException) return undefined;
+    if (error instanceof HandlerRefusedException) return undefined;
+    if (ending === 'delivered-again') return this.#poisonInPlace(delivery, failed);
     if (ending === 'given-up') return { kind: 'dead-letter', reason: 'MANUAL', cause: 'handler' };
     const verdict = classifier.classify(failed, tier);
     if (!verdict.isChosen && this.#world.isToBlame(delivery, failed)) return undefined;
     const inBatch = this.#batch.destinationOf(delivery, verdict);
-    if (inBatch === 'stay') return undefined;
+    if (inBatch === 'stay') return this.#poisonInPlace(delivery, failed);
     const story = this.#storyOf(delivery, failed);
     return (
       inBatch ??
@@ -95,6 +110,14 @@ export class FailureRouter {
       this.#poison(story) ??
       destinationOf(verdict.decision, failed, story, binding)
     );
+  }
+
+  /** More calls are left, but they would fail as those before. Without a call of its own there is nothing to judge by. */
+  #poisonInPlace(delivery: Delivery, failed: FailedOutcome): Destination | undefined {
+    const { attempts = 0 } = failed;
+    return attempts === 0 || this.#world.isToBlame(delivery, failed)
+      ? undefined
+      : this.#poison(this.#storyOf(delivery, failed));
   }
 
   #poison({ isPoison, totalAttempts }: FailureStory): Destination | undefined {
@@ -119,11 +142,11 @@ export class FailureRouter {
         return this.#deadLetter(story, to, delivery.signal);
       case 'pause-partition':
         this.#tell('error', 'A partition waits until somebody decides about its record', story);
-        return { ...failed, until: 'decided' };
+        return { ...this.#remembered(delivery, failed), until: 'decided' };
       case 'pause-binding':
         this.#tell('error', 'A binding is paused because of a record', story);
-        this.parts.pauseBinding(failed.error);
-        return failed;
+        this.parts.pauseBinding(story.description.className);
+        return this.#remembered(delivery, failed);
     }
   }
 
@@ -172,11 +195,11 @@ export class FailureRouter {
     return tellStory({ binding, delivery, failed, tier, runtime });
   }
 
-  /** Neither the message nor the payload: both may hold what no log should. */
+  /** Neither the message nor the payload: both may hold what no log should. Never throws: the record may be written already. */
   #tell(
     level: 'warn' | 'error',
     message: string,
-    { binding, record: { topic, partition, offset }, error, totalAttempts }: FailureStory,
+    { binding, record: { topic, partition, offset }, description, totalAttempts }: FailureStory,
     more: object = {},
   ): void {
     this.parts.logger[level](message, {
@@ -184,7 +207,7 @@ export class FailureRouter {
       topic,
       partition,
       offset,
-      error: error.name,
+      error: description.className,
       totalAttempts,
       ...more,
     });
@@ -193,10 +216,10 @@ export class FailureRouter {
 
 /** Its calls are counted with this delivery: when it is routed later there were none in between. */
 function unrouted(failed: FailedOutcome, error: Error): FailedOutcome {
-  const { attempts = 1 } = failed;
-  return { kind: 'failed', error, attempts, unrouted: { ...failed, attempts: 0 } };
+  const { attempts = 1, remember } = failed;
+  return { kind: 'failed', error, attempts, remember, unrouted: { ...failed, attempts: 0 } };
 }
 
 function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  return isOneOf(thrown, [Error]) ? (thrown as Error) : new Error(textOf(thrown));
 }

@@ -1,4 +1,5 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { DeserializationFailure } from '../model/dlt-record.js';
 import type { TierFailureRecord } from '../model/tier-failure-record.js';
 import type { ErrorDescription } from './error-description.js';
 
@@ -21,7 +22,6 @@ export interface FailureStory {
   readonly totalAttempts: number;
   readonly firstFailureAt: number;
   readonly failedAt: number;
-  readonly error: Error;
   /** What may be told of the error, and no more of it than that. */
   readonly description: ErrorDescription;
   /** In the order of the tiers; the last is the one where it failed, whether it leaves it now or not. */
@@ -31,4 +31,6 @@ export interface FailureStory {
   /** It failed in the same way on every call, or no call can ever help. */
   readonly isPoison: boolean;
   readonly replayCount: number;
+  /** Only where the record could not be read. */
+  readonly deserialization?: DeserializationFailure;
 }

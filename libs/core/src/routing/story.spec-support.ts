@@ -47,7 +47,6 @@ export const storyOf = (given: Partial<FailureStory> = {}): FailureStory => ({
   totalAttempts: 3,
   firstFailureAt: 1_700_000_001_000,
   failedAt: 1_700_000_002_000,
-  error: new Error('no stock'),
   description: {
     className: 'OutOfStock',
     causeClassName: 'SqlError',

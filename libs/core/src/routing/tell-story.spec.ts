@@ -3,6 +3,7 @@ import {
   DeadLetterRequestedException,
   DeserializationException,
   PayloadValidationException,
+  UnknownEventTypeException,
 } from '../errors/handler-errors.js';
 import type { Delivery } from '../model/delivery.js';
 import type { FailedOutcome } from '../model/outcome.js';
@@ -82,7 +83,6 @@ describe('the story of a failure on the main topic', () => {
       totalAttempts: 3,
       firstFailureAt: NOW,
       failedAt: NOW,
-      error,
       description: { className: 'Timeout', message: 'slow', stack: error.stack },
       tierHistory: [{ tier: 0, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 3 }],
       fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
@@ -107,6 +107,73 @@ describe('the story of a failure on the main topic', () => {
     const story = tell({ delivery, failed: { attempts } });
     expect(story).toMatchObject({ totalAttempts: total, delivery: deliveries });
     expect(story.tierHistory).toMatchObject([{ attempts: total }]);
+  });
+});
+
+describe('the first failure', () => {
+  const failedBefore = { since: 1_000, fingerprint: 'varied' };
+
+  it('is that of the first call of this delivery', () => {
+    expect(tell({ failed: { failedSince: 5_000 } })).toMatchObject({
+      firstFailureAt: 5_000,
+      failedAt: NOW,
+    });
+  });
+
+  it('is one before it in its place', () => {
+    const delivery = { redeliveries: 1, failedBefore };
+    expect(tell({ delivery, failed: { failedSince: 5_000 } }).firstFailureAt).toBe(1_000);
+  });
+
+  it('is one in the topics before', () => {
+    const delivery = { record: inTier2(), failedBefore: { ...failedBefore, since: 3_000 } };
+    expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
+  });
+});
+
+describe('a record that could not be read', () => {
+  const unreadable = (options = {}) =>
+    new DeserializationException('The value of orders-0-1 is not JSON: the parser refused it.', {
+      format: 'JSON',
+      reason: 'the parser refused it',
+      cause: new SyntaxError('Unexpected token j in "jane@example.org"'),
+      ...options,
+    });
+  const told = (error: Error, options: object = {}) =>
+    tell({ failed: { error, attempts: undefined }, dlt: options }).deserialization;
+
+  it('says which part, as what, with which error, and why in words of ours', () => {
+    expect(told(unreadable())).toEqual({
+      part: 'value',
+      format: 'JSON',
+      exceptionClass: 'SyntaxError',
+      reason: 'the parser refused it',
+    });
+  });
+
+  it('says why only where all is told', () => {
+    const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
+    expect(told(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
+    expect(told(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
+    expect(told(unreadable({ reason: undefined }))).toEqual(rest);
+  });
+
+  it('is bounded, and something even where little is known', () => {
+    expect(
+      told(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
+    ).toMatchObject({
+      format: 'x'.repeat(256),
+      reason: 'y'.repeat(1_024),
+    });
+    expect(told(new DeserializationException('x'))).toEqual({
+      part: 'value',
+      format: 'unknown',
+      exceptionClass: 'unknown',
+    });
+  });
+
+  it('is no other failure', () => {
+    expect(told(new Timeout('slow'))).toBeUndefined();
   });
 });
 
@@ -191,8 +258,31 @@ describe('a poison record', () => {
     });
   });
 
+  it('is one that failed in its place, in the same way each time', () => {
+    const delivery = (earlier: string | undefined) => ({
+      redeliveries: 2,
+      failures: 2,
+      calls: 2,
+      ...(earlier !== undefined && { failedBefore: { since: 1_000, fingerprint: earlier } }),
+    });
+    const failed = { attempts: 1 };
+    const story = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
+    expect(story(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
+    expect(story('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(story('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(story()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
+  });
+
+  it('is none that failed in its place as it had not failed in the topics before', () => {
+    const failedBefore = { since: 1_000, fingerprint: fingerprint() };
+    const delivery = { record: inTier2('0123456789abcdef'), redeliveries: 1, failedBefore };
+    const story = tell({ tier: 2, delivery, failed: { attempts: 1 } });
+    expect(story).toMatchObject({ fingerprint: 'varied', isPoison: false });
+  });
+
   it.each([
     ['cannot be read', new DeserializationException('not JSON')],
+    ['has a type that nobody takes', new UnknownEventTypeException('no handler')],
     ['is not valid', new PayloadValidationException('no id', ['id'])],
     [
       'is not valid, in a batch',
@@ -210,7 +300,6 @@ describe('the error of a batch', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
     const story = tell({ failed: { error } });
-    expect(story.error).toBe(cause);
     expect(story.description.className).toBe('Timeout');
   });
 });

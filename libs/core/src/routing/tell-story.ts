@@ -1,14 +1,14 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import {
-  BatchProcessingException,
   DeadLetterRequestedException,
   DeserializationException,
-  PayloadValidationException,
 } from '../errors/handler-errors.js';
+import { isBadMessage, meantError } from '../faults/meant-error.js';
 import type { Delivery } from '../model/delivery.js';
 import type { FailedOutcome } from '../model/outcome.js';
 import { readTrail, type RetryTrail } from '../model/retry-trail.js';
+import { deserializationFailureOf } from './deserialization-failure.js';
 import { describeError } from './error-description.js';
 import type { FailureStory } from './failure-story.js';
 import { fingerprintOf, VARIED } from './fingerprint.js';
@@ -41,9 +41,9 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
     tier,
     delivery: deliveryInTier(delivery, trail),
     totalAttempts: trail.totalAttempts + attempts,
-    firstFailureAt: trail.firstFailureAt ?? failedAt,
+    firstFailureAt:
+      trail.firstFailureAt ?? delivery.failedBefore?.since ?? failed.failedSince ?? failedAt,
     failedAt,
-    error,
     description,
     tierHistory: [
       ...trail.tierHistory,
@@ -54,8 +54,11 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
         attempts: trail.attemptsInTier + attempts,
       },
     ].toSorted((one, other) => one.tier - other.tier),
-    ...likeness(failed, fingerprintOf(description), trail, attempts),
+    ...likeness({ error, failed, fingerprint: fingerprintOf(description), trail, delivery }),
     replayCount: trail.replayCount,
+    ...(error instanceof DeserializationException && {
+      deserialization: deserializationFailureOf(error, binding.dlt),
+    }),
   };
 }
 
@@ -75,21 +78,31 @@ function attemptsOf(
   return calls + attempts;
 }
 
-/**
- * Whether it failed as it did before. Of the deliveries that came again in their place, only the
- * last is known.
- */
-function likeness(
-  failed: FailedOutcome,
-  fingerprint: string,
-  trail: RetryTrail,
-  attempts: number,
-): Pick<FailureStory, 'fingerprint' | 'isPoison'> {
-  const isAnother = trail.fingerprint !== undefined && trail.fingerprint !== fingerprint;
+interface Likeness {
+  readonly error: Error;
+  readonly failed: FailedOutcome;
+  readonly fingerprint: string;
+  readonly trail: RetryTrail;
+  readonly delivery: Delivery;
+}
+
+/** Whether it failed as it did before: in the topics behind it, and in its place. */
+function likeness({
+  error,
+  failed,
+  fingerprint,
+  trail,
+  delivery,
+}: Likeness): Pick<FailureStory, 'fingerprint' | 'isPoison'> {
+  const { failedBefore } = delivery;
+  const calls = attemptsOf(delivery, failed);
+  const before = [trail.fingerprint, failedBefore?.fingerprint];
+  const isAnother = before.some((one) => one !== undefined && one !== fingerprint);
   const hasVaried = isAnother || failed.hasVaried === true;
-  const isKnown = trail.totalAttempts === 0 || trail.fingerprint !== undefined;
-  const isAlwaysTheSame = isKnown && !hasVaried && trail.totalAttempts + attempts > 1;
-  const error = meantError(failed.error);
+  const isKnownOfTopics = trail.totalAttempts === 0 || trail.fingerprint !== undefined;
+  const isKnownOfPlace = calls === (failed.attempts ?? 1) || failedBefore !== undefined;
+  const isAlwaysTheSame =
+    isKnownOfTopics && isKnownOfPlace && !hasVaried && trail.totalAttempts + calls > 1;
   return {
     fingerprint: hasVaried ? VARIED : fingerprint,
     isPoison: isBadMessage(error) || (isAlwaysTheSame && !isGivenUp(error)),
@@ -99,15 +112,4 @@ function likeness(
 /** Somebody's decision is no way in which calls failed. */
 function isGivenUp(error: Error): boolean {
   return error instanceof DeadLetterRequestedException;
-}
-
-function isBadMessage(error: Error): boolean {
-  return error instanceof DeserializationException || error instanceof PayloadValidationException;
-}
-
-/** What a handler of batches wraps to say where it stopped is no error of its own. */
-function meantError(error: Error): Error {
-  return error instanceof BatchProcessingException && error.cause instanceof Error
-    ? error.cause
-    : error;
 }

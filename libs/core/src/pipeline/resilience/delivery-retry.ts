@@ -2,7 +2,7 @@ import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { IRetryContext } from 'cockatiel';
 import { read, textOf } from '../../faults/thrown.js';
 import type { Delivery } from '../../model/delivery.js';
-import { handedBack } from '../../model/outcome.js';
+import { handedBack, type FailedOutcome } from '../../model/outcome.js';
 import { thrownError } from '../thrown-error.js';
 import { CallsEnded } from './calls-ended.js';
 import { DeliveryPolicy } from './delivery-policy.js';
@@ -29,15 +29,20 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   ): Promise<T> {
     let firstWay: string | undefined;
     let hasVaried = false;
+    let failedSince: number | undefined;
     for (let attempt = 1; ; attempt++) {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
         if (thrown instanceof CallsEnded) throw thrown;
         const error = thrownError(thrown);
+        failedSince ??= this.runtime.now();
         firstWay ??= wayOf(error);
         hasVaried ||= wayOf(error) !== firstWay;
-        await this.#waitFor(attempt, error, signal, hasVaried);
+        await this.#waitFor(attempt, error, signal, {
+          ...(attempt > 1 && { failedSince }),
+          ...(hasVaried && { hasVaried }),
+        });
       }
     }
   }
@@ -46,7 +51,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     call: number,
     error: Error,
     signal: AbortSignal,
-    hasVaried: boolean,
+    history: Pick<FailedOutcome, 'failedSince' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // What a handler throws because its work was called off is no failure.
@@ -56,7 +61,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
       case 'end':
         throw new CallsEnded({
           ...failureOf(error, call, decision),
-          ...(hasVaried && { hasVaried }),
+          ...history,
         });
       case 'call-again':
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);

@@ -152,6 +152,7 @@ describe('a handler that fails is called again', () => {
       kind: 'failed',
       error: boom,
       attempts: 5,
+      failedSince: expect.any(Number),
       ending: 'exhausted',
     });
     expect(calls).toEqual([0, 10, 40, 130, 330]);

@@ -203,9 +203,9 @@ async function callAgain(
   return outcome;
 }
 
-/** Those that were made before it could not be prepared for another one count. */
+/** Those that were made before it could not be prepared for another one count; its error is not theirs. */
 function withCalls(outcome: Outcome, calls: number): Outcome {
-  return outcome.kind === 'failed' ? { ...outcome, attempts: calls } : outcome;
+  return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;
 }
 
 function endedBy(thrown: unknown, ready: ReadyRecord): unknown {

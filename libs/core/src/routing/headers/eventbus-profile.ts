@@ -1,4 +1,5 @@
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/event-bus-headers.js';
+import type { DeserializationFailure } from '../../model/dlt-record.js';
 import type { TierFailureRecord } from '../../model/tier-failure-record.js';
 import type { FailureStory } from '../failure-story.js';
 import { isEventBusHeader } from './control-headers.js';
@@ -32,7 +33,7 @@ function wayBehind({ tierHistory }: FailureStory, hop: RetryHop) {
 }
 
 function wholeStory(
-  { tier, description, fingerprint, isPoison, tierHistory }: FailureStory,
+  { tier, description, fingerprint, isPoison, tierHistory, deserialization }: FailureStory,
   { reason, cause, at }: DeadLetterHop,
 ) {
   const names = EVENTBUS_HEADERS;
@@ -46,7 +47,17 @@ function wholeStory(
     [names.lastExceptionStacktrace]: description.stack,
     [names.fingerprint]: fingerprint,
     [names.poison]: isPoison ? 'true' : undefined,
+    ...(deserialization && ofDeserialization(deserialization)),
     ...(Object.assign({}, ...tierHistory.map(ofTier)) as Readonly<Record<string, string | number>>),
+  };
+}
+
+function ofDeserialization({ part, format, exceptionClass, reason }: DeserializationFailure) {
+  return {
+    [EVENTBUS_HEADERS.deserializationPart]: part,
+    [EVENTBUS_HEADERS.deserializationFormat]: format,
+    [EVENTBUS_HEADERS.deserializationExceptionClass]: exceptionClass,
+    [EVENTBUS_HEADERS.deserializationReason]: reason,
   };
 }
 

@@ -97,6 +97,28 @@ describe('a dead letter in the profile eventbus', () => {
   });
 });
 
+describe('a dead letter that could not be read', () => {
+  const deserialization = {
+    part: 'value',
+    format: 'Avro',
+    exceptionClass: 'UnreadableValueError',
+    reason: 'the schema registry knows no schema 7',
+  } as const;
+
+  it('says so in headers of its own, which are no longer there once it is written anew', () => {
+    const own = {
+      'x-eventbus-deserialization-part': 'value',
+      'x-eventbus-deserialization-format': 'Avro',
+      'x-eventbus-deserialization-exception-class': 'UnreadableValueError',
+      'x-eventbus-deserialization-reason': 'the schema registry knows no schema 7',
+    };
+    const written = deadLetter(['eventbus'], { deserialization });
+    expect(shown(written)).toMatchObject(own);
+    const again = deadLetter(['eventbus'], { record: recordOf({ headers: written }) });
+    expect(names(again).filter((name) => name.includes('deserialization'))).toEqual([]);
+  });
+});
+
 describe('a dead letter in the profile spring', () => {
   it("has Spring's names in Spring's encodings, and the bus's control headers", () => {
     const story = { originalPartition: 258, originalOffset: 2n ** 33n };

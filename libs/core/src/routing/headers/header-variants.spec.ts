@@ -56,6 +56,21 @@ describe('what is left out where a record is too large', () => {
     expect(shown(variants.at(-1)!.headers)).toEqual({ trace: 'a' });
   });
 
+  it('is with the message why a record could not be read', () => {
+    const deserialization = {
+      part: 'value',
+      format: 'JSON',
+      exceptionClass: 'SyntaxError',
+      reason: 'the parser refused it',
+    } as const;
+    const variants = [
+      ...new DltHeaderEnricher(['eventbus']).variants(storyOf({ deserialization }), LETTER),
+    ];
+    const [, , withoutMessage] = variants.map((variant) => shown(variant.headers));
+    expect(withoutMessage).toMatchObject({ 'x-eventbus-deserialization-format': 'JSON' });
+    expect(withoutMessage).not.toHaveProperty('x-eventbus-deserialization-reason');
+  });
+
   it('is of a retry everything but what its next reader needs', () => {
     const enricher = new RetryHeaderEnricher(['spring']);
     const variants = [...enricher.variants(storyOf(), HOP)];

@@ -1,4 +1,5 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
+import type { DeserializationFailure } from '../../model/dlt-record.js';
 import type { FailureStory } from '../failure-story.js';
 import { controlHeaders } from './control-headers.js';
 import type { HeaderProfile, Hop } from './header-profile.js';
@@ -35,9 +36,15 @@ export const withoutMessage: Reduction = {
   name: 'message',
   reduce: ({ story, ...telling }) => {
     const { message: _, ...description } = story.description;
-    return { ...telling, story: { ...story, description } };
+    const deserialization = story.deserialization && withoutReason(story.deserialization);
+    return { ...telling, story: { ...story, description, deserialization } };
   },
 };
+
+function withoutReason(failure: DeserializationFailure): DeserializationFailure {
+  const { reason: _, ...rest } = failure;
+  return rest;
+}
 
 /** Other profiles tell again what the bus's own has told. */
 export const withoutMirrors: Reduction = {

@@ -51,6 +51,16 @@ describe('a dead letter', () => {
     expect(readDeadLetter(written(profiles, story))).toEqual(told);
   });
 
+  it('says why it could not be read', () => {
+    const deserialization = { part: 'value', format: 'JSON', exceptionClass: 'X' } as const;
+    const told = (given: object) => {
+      const unreadable = { ...story, deserialization: { ...deserialization, ...given } };
+      return readDeadLetter(written(['eventbus'], unreadable)).deserialization;
+    };
+    expect(told({})).toEqual(deserialization);
+    expect(told({ reason: 'no' })).toEqual({ ...deserialization, reason: 'no' });
+  });
+
   it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
     'without the profile eventbus still says whose it is and where it came from: %p',
     (profiles) => {

@@ -66,7 +66,18 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
     replayCount: count(names.replayCount) ?? 0,
     fingerprint: text(names.fingerprint),
     isPoison: text(names.poison) === 'true',
+    ...deserializationOf(headers),
   };
+}
+
+function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'deserialization'> {
+  const names = EVENTBUS_HEADERS;
+  const text = (name: string): string | undefined => headerText(headers, name) || undefined;
+  const format = text(names.deserializationFormat);
+  if (format === undefined) return {};
+  const exceptionClass = text(names.deserializationExceptionClass) ?? UNKNOWN_CLASS;
+  const reason = text(names.deserializationReason);
+  return { deserialization: { part: 'value', format, exceptionClass, reason } };
 }
 
 /** Half a position names another record: what nobody tells is -1, unless nothing is told at all. */
