@@ -7,6 +7,7 @@ import {
   failBad,
   once,
 } from './held-partition.js';
+import { noise } from './noise.js';
 import { OrdersStage } from './orders-stage.js';
 
 describeWithKafka('a topic that a failed record cannot be written to', (kafka) => {
@@ -31,7 +32,9 @@ describeWithKafka('a topic that a failed record cannot be written to', (kafka) =
     await stage.createTopics();
     await stage.admin.alterTopicConfig(deadLetterTopic, { 'max.message.bytes': '300' });
     const application = await stage.start({ retry: once, dlt });
-    await stage.write(`"bad ${'x'.repeat(400)}"`, '"good"');
+    // Compressed it would still be too large.
+    const value = `bad ${noise(600).toString('base64')}`;
+    await stage.write(JSON.stringify(value), '"good"');
     await expectHeld(stage, application, deadLetterTopic);
     await stage.admin.alterTopicConfig(deadLetterTopic, { 'max.message.bytes': null });
     await expectDeadLettered(stage, application);
