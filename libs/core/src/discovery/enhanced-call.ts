@@ -2,7 +2,7 @@ import { ForbiddenException, HttpException } from '@nestjs/common';
 import { HandlerRefusedException } from '../errors/handler-errors.js';
 import type { EventContext } from '../model/event-context.js';
 import { argumentsHost } from './arguments-host.js';
-import type { EnhancedInstance, NestContexts } from './nest-contexts.js';
+import type { EnhancedInstance, Guard, NestContexts } from './nest-contexts.js';
 import type { HandlerArguments } from './parameter-value.js';
 
 /** 401 and 403: what the guards of most applications throw instead of answering false. */
@@ -10,7 +10,7 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
 /** A call with everything that Nest has around it. */
 export class EnhancedCall {
-  readonly #guard: (args: HandlerArguments) => Promise<boolean>;
+  readonly #guards: ReturnType<NestContexts['guards']>;
   readonly #call: (args: HandlerArguments) => unknown;
   readonly #filter: ReturnType<NestContexts['filter']>;
 
@@ -19,7 +19,7 @@ export class EnhancedCall {
     of: EnhancedInstance,
     private readonly origin: string,
   ) {
-    this.#guard = contexts.guard(of);
+    this.#guards = contexts.guards(of);
     this.#call = contexts.call(of);
     this.#filter = contexts.filter(of);
   }
@@ -34,12 +34,25 @@ export class EnhancedCall {
     }
   }
 
+  /**
+   * A global guard knows requests: whatever it throws at a record, it has not let it pass. One of the
+   * handler's own may fail as the handler may.
+   */
   async #admit(args: HandlerArguments): Promise<void> {
+    await this.#pass(this.#guards.global, args, () => true);
+    await this.#pass(this.#guards.own, args, isRefusal);
+  }
+
+  async #pass(
+    guard: Guard,
+    args: HandlerArguments,
+    refuses: (error: unknown) => boolean,
+  ): Promise<void> {
     try {
-      if (!(await this.#guard(args))) throw new ForbiddenException();
+      if (!(await guard(args))) throw new ForbiddenException();
     } catch (error) {
       await this.#observe(error, args);
-      throw isRefusal(error) ? this.#refused(error) : error;
+      throw refuses(error) ? this.#refused(error) : error;
     }
   }
 

@@ -11,6 +11,8 @@ export const CONTEXT_TYPE = 'eventbus';
 
 type Method = (...args: unknown[]) => unknown;
 
+export type Guard = (args: HandlerArguments) => Promise<boolean>;
+
 /** One instance of a host, and where its enhancers are to be looked for. */
 export interface EnhancedInstance {
   readonly instance: object;
@@ -61,6 +63,8 @@ type EnhancerPlace = [
 export class NestContexts {
   readonly #creator: ExternalContextCreator;
   readonly #collaborators: Collaborators;
+  /** Without what is global. */
+  readonly #local: Collaborators;
   /** Where nothing is global, nothing stands between it and the handler. */
   readonly #boundary: GlobalBoundary | undefined;
 
@@ -79,14 +83,23 @@ export class NestContexts {
     // Nest looks among providers only: the guards of a controller would be skipped.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#collaborators = collaboratorsOf(this.#creator);
+    this.#local = collaboratorsOf(local);
   }
 
-  /** Resolves to whether all guards agree. */
-  guard(of: EnhancedInstance): (args: HandlerArguments) => Promise<boolean> {
-    const { guardsContextCreator, guardsConsumer } = this.#collaborators;
-    const guards = guardsContextCreator.create(...this.#place(of));
-    return (args) =>
-      guardsConsumer.tryActivate(guards, args, of.instance, of.callback, CONTEXT_TYPE);
+  /** What resolves to whether all guards agree: those that are global, and the handler's own. */
+  guards(of: EnhancedInstance): { readonly global: Guard; readonly own: Guard } {
+    const place = this.#place(of);
+    const all = this.#collaborators.guardsContextCreator.create(...place);
+    const own = this.#local.guardsContextCreator.create(...place);
+    return {
+      global: this.#guard(all.slice(0, all.length - own.length), of),
+      own: this.#guard(own, of),
+    };
+  }
+
+  #guard(guards: readonly CanActivate[], { instance, callback }: EnhancedInstance): Guard {
+    const { guardsConsumer } = this.#collaborators;
+    return (args) => guardsConsumer.tryActivate(guards, args, instance, callback, CONTEXT_TYPE);
   }
 
   /** The interceptors around the pipes around the method. */

@@ -73,6 +73,15 @@ class JwtGuard implements CanActivate {
   }
 }
 
+/** Expects a request, and breaks on anything else. */
+class RolesGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    if (isHealed) return true;
+    const request = context.switchToHttp().getRequest<{ user: { roles: readonly string[] } }>();
+    return request.user.roles.includes('admin');
+  }
+}
+
 /** Answers what succeeded before without asking again. */
 class Caching implements NestInterceptor {
   readonly #known = new Map<string, unknown>();
@@ -187,6 +196,11 @@ const guardOfRequests: Globals = [
     'a guard of requests',
     { provide: APP_GUARD, useClass: JwtGuard },
     (application) => application.useGlobalGuards(new JwtGuard()),
+  ],
+  [
+    'a guard that breaks on what is no request',
+    { provide: APP_GUARD, useClass: RolesGuard },
+    (application) => application.useGlobalGuards(new RolesGuard()),
   ],
 ];
 

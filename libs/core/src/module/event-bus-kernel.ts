@@ -128,6 +128,8 @@ export class EventBusKernel {
   }
 
   start(): Promise<StartupReport> {
+    for (const binding of this.options?.bindings ?? [])
+      if (!this.registry.get(binding)) this.#topics.look({ ...binding, isOnlyPublished: true });
     return startBindings(this.registry, this.lifecycle, this.logger);
   }
 

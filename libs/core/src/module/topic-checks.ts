@@ -5,9 +5,8 @@ import type {
   TopicDescription,
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { ContainerRegistry } from '../container/container-registry.js';
-import { neededTopics, type NeededTopic } from './topic-plan.js';
+import { neededTopics, type NeededTopic, type TopicUser } from './topic-plan.js';
 import { TopicProvisioner } from './topic-provisioner.js';
 
 export interface TopicCheckParts {
@@ -23,7 +22,7 @@ const AGAIN = { initialMs: 1_000, maxMs: 60_000 };
  * the cluster can tell. It stops nothing: a container whose topic is missing waits for it.
  */
 export class TopicChecks {
-  readonly #waiting = new Map<string, Set<ResolvedBinding>>();
+  readonly #waiting = new Map<string, Set<TopicUser>>();
   readonly #provisioner: TopicProvisioner;
   readonly #ending = new AbortController();
 
@@ -35,7 +34,7 @@ export class TopicChecks {
     registry.onChange((change) => {
       if (change.kind !== 'updated' || change.registration.state !== 'RUNNING') return;
       const { state } = change.previous;
-      if (state === 'CREATED' || state === 'STOPPED') this.#enqueue(change.registration.config);
+      if (state === 'CREATED' || state === 'STOPPED') this.look(change.registration.config);
     });
   }
 
@@ -45,17 +44,17 @@ export class TopicChecks {
   }
 
   /** Bindings that start together are asked about together. */
-  #enqueue(binding: ResolvedBinding): void {
+  look(binding: TopicUser): void {
     const waiting = this.#waiting.get(binding.cluster);
     if (waiting) {
       waiting.add(binding);
       return;
     }
     this.#waiting.set(binding.cluster, new Set([binding]));
-    this.parts.runtime.defer(() => void this.#look(binding.cluster));
+    this.parts.runtime.defer(() => void this.#lookAt(binding.cluster));
   }
 
-  async #look(cluster: string): Promise<void> {
+  async #lookAt(cluster: string): Promise<void> {
     const bindings = [...(this.#waiting.get(cluster) ?? [])];
     this.#waiting.delete(cluster);
     await this.#provision(
@@ -66,7 +65,7 @@ export class TopicChecks {
   }
 
   /** For as long as it takes: without its topics a binding can neither read nor give anything up. */
-  async #provision(cluster: string, bindings: readonly ResolvedBinding[]): Promise<void> {
+  async #provision(cluster: string, bindings: readonly TopicUser[]): Promise<void> {
     const { runtime, logger } = this.parts;
     const backoff = new Backoff(runtime, AGAIN);
     while (bindings.length > 0 && !this.#ending.signal.aborted) {
@@ -89,7 +88,7 @@ export class TopicChecks {
     }
   }
 
-  async #warn(cluster: string, bindings: readonly ResolvedBinding[]): Promise<void> {
+  async #warn(cluster: string, bindings: readonly TopicUser[]): Promise<void> {
     const { logger } = this.parts;
     try {
       const topics = await this.#topicsOf(cluster, bindings);
@@ -103,7 +102,7 @@ export class TopicChecks {
 
   #topicsOf(
     cluster: string,
-    bindings: readonly ResolvedBinding[],
+    bindings: readonly TopicUser[],
   ): Promise<ReadonlyMap<string, TopicDescription>> {
     const names = bindings.flatMap((binding) => [
       binding.topic,
@@ -126,7 +125,7 @@ export class TopicChecks {
 }
 
 /** The main topic is a status of its container, and shown by health. */
-function checked(binding: ResolvedBinding): readonly NeededTopic[] {
+function checked(binding: TopicUser): readonly NeededTopic[] {
   const { provisioning, dlt } = binding;
   return neededTopics(binding).filter(({ role }) => {
     if (role === 'main') return false;
@@ -135,10 +134,11 @@ function checked(binding: ResolvedBinding): readonly NeededTopic[] {
 }
 
 function findings(
-  binding: ResolvedBinding,
+  binding: TopicUser,
   topics: ReadonlyMap<string, TopicDescription>,
 ): readonly string[] {
-  const { name, topic, concurrency } = binding;
+  const { name, topic, isOnlyPublished } = binding;
+  const concurrency = isOnlyPublished ? 0 : binding.concurrency;
   const partitions = topics.get(topic)?.partitions.length;
   const missing = checked(binding).filter((needed) => !topics.has(needed.name));
   return [

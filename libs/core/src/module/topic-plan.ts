@@ -14,8 +14,20 @@ export interface NeededTopic {
   readonly role: TopicRole;
 }
 
+/** A binding, as far as topics are concerned. */
+export interface TopicUser extends ResolvedBinding {
+  /** Nothing is read, so nothing fails. */
+  readonly isOnlyPublished?: boolean;
+}
+
 /** In this order: what a failed record needs has as many partitions as the topic that it comes from. */
-export function neededTopics({ topic, retry, dlt }: ResolvedBinding): readonly NeededTopic[] {
+export function neededTopics({
+  topic,
+  retry,
+  dlt,
+  isOnlyPublished = false,
+}: TopicUser): readonly NeededTopic[] {
+  if (isOnlyPublished) return [{ name: topic, role: 'main' }];
   const tiers = new Set(retry.tiers.map((tier) => tier.topic));
   return [
     { name: topic, role: 'main' },

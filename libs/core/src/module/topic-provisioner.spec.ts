@@ -49,6 +49,14 @@ describe("A binding with provisioning: 'create'", () => {
     expect(handled).toEqual([1]);
   });
 
+  it('that is only published to gets its topic, and none for failures', async () => {
+    const bindings = { invoices: { topic: 'invoices', groupId: 'shop', provisioning: 'create' } };
+    const options = { bindings, bindingsWithoutHandler: 'allow', defaults: { concurrency: 9 } };
+    await world.start({ imports: [world.bus(options as never)] });
+    expect(await partitions()).toEqual({ invoices: 1 });
+    expect(world.said.warnings).toEqual([]);
+  });
+
   it('has as many partitions behind a topic that exists as that has', async () => {
     await world.topic('orders', 5);
     await start({ retry: { tiers: [] }, topics: { partitions: 2 } });

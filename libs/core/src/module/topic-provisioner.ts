@@ -1,6 +1,5 @@
 import type { AdminSession, DriverLogger, TopicDescription } from '@nest-event-bus/broker';
-import type { ResolvedBinding } from '../config/resolved-binding.js';
-import { neededTopics, newTopic } from './topic-plan.js';
+import { neededTopics, newTopic, type TopicUser } from './topic-plan.js';
 
 /** Creates the topics of bindings with `provisioning: 'create'`. What exists is left as it is. */
 export class TopicProvisioner {
@@ -9,7 +8,7 @@ export class TopicProvisioner {
   /** Rejects with what the cluster says when it refuses. */
   async provision(
     admin: Pick<AdminSession, 'topics' | 'createTopics'>,
-    bindings: readonly ResolvedBinding[],
+    bindings: readonly TopicUser[],
   ): Promise<void> {
     for (const binding of bindings)
       if (binding.provisioning === 'create') await this.#create(admin, binding);
@@ -18,7 +17,7 @@ export class TopicProvisioner {
   /** The main topic first: how many partitions it gets says how many the others get. */
   async #create(
     admin: Pick<AdminSession, 'topics' | 'createTopics'>,
-    binding: ResolvedBinding,
+    binding: TopicUser,
   ): Promise<void> {
     const needed = neededTopics(binding);
     const existing = await describe(
