@@ -27,6 +27,7 @@ const declarations = { from: 'test/pack/shared/declarations', to: 'declarations'
 const specs = [
   { from: 'test/pack/shared/specs', to: 'src' },
   { from: 'test/unit/shutdown-order.spec.ts', to: 'src/shutdown-order.spec.ts' },
+  { from: 'test/unit/global-enhancers.spec.ts', to: 'src/global-enhancers.spec.ts' },
 ];
 
 const loads = [
