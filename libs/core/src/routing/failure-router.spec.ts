@@ -302,6 +302,18 @@ describe('Beyond its budget', () => {
     await router({ retry } as unknown as ResolvedBinding).route(delivery(), tooLong);
     expect(sent).toEqual(['RETRIES_EXHAUSTED budget-exceeded after 3', 'tier 1.1 after 3']);
   });
+
+  it('a record waits for a decision where the order is worth that', async () => {
+    const strict = {
+      orderingMode: 'STRICT',
+      strictExhaustion: 'PAUSE_PARTITION',
+      retry: { onBudgetExceeded: 'DLT', poisonAfter: 0, tiers: [] },
+    } as never;
+    expect(await router(strict).route(delivery(), failed({ ending: 'over-budget' }))).toMatchObject(
+      { kind: 'failed', until: 'decided' },
+    );
+    expect(sent).toEqual([]);
+  });
 });
 
 describe('A decision of an operator', () => {

@@ -127,8 +127,11 @@ export class FailureRouter {
       : undefined;
   }
 
+  /** Not where the order is worth a stop: there it has failed as if it had had all its calls. */
   #beyondBudget({ ending }: FailedOutcome): Destination | undefined {
-    return ending === 'over-budget' && this.parts.binding.retry.onBudgetExceeded === 'DLT'
+    const { retry, orderingMode, strictExhaustion } = this.parts.binding;
+    if (orderingMode === 'STRICT' && strictExhaustion === 'PAUSE_PARTITION') return undefined;
+    return ending === 'over-budget' && retry.onBudgetExceeded === 'DLT'
       ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'budget-exceeded' }
       : undefined;
   }
