@@ -27,6 +27,22 @@ describeWithKafka('a topic that a failed record cannot be written to', (kafka) =
     await expectDeadLettered(stage, application);
   }, 30_000);
 
+  it('holds its partition when the dead-letter topic is deleted, until there is another', async () => {
+    const { deadLetterTopic } = stage;
+    await stage.createTopics();
+    const application = await stage.start({ retry: once, dlt });
+    await stage.write('"bad"');
+    await stage.until('the first dead letter', async () => (await stage.letters()).length === 1);
+    await stage.until('its commit', async () => (await stage.committed()) === 1);
+    await stage.admin.deleteTopics([deadLetterTopic]);
+    await stage.write('"bad"', '"good"');
+    await expectHeld(stage, application, deadLetterTopic, 1);
+    await stage.admin.createTopics([{ name: deadLetterTopic, partitions: 1 }]);
+    await expectRecovered(stage, application, 1);
+    expect(stage.calls.map(({ value }) => value)).toEqual(['bad', 'bad', 'good']);
+    expect(await stage.letters()).toMatchObject([{ totalAttempts: 1, originalOffset: 1n }]);
+  }, 60_000);
+
   it('holds its partition while the dead-letter topic takes nothing as large as the record', async () => {
     const { deadLetterTopic } = stage;
     await stage.createTopics();
@@ -38,6 +54,17 @@ describeWithKafka('a topic that a failed record cannot be written to', (kafka) =
     await expectHeld(stage, application, deadLetterTopic);
     await stage.admin.alterTopicConfig(deadLetterTopic, { 'max.message.bytes': null });
     await expectDeadLettered(stage, application);
+  }, 30_000);
+
+  it('does not hold it for a retry topic that takes nothing as large: the record is dead-lettered', async () => {
+    const small = stage.retryTopic(1);
+    await stage.createTopics({ tiers: 1 });
+    await stage.admin.alterTopicConfig(small, { 'max.message.bytes': '150' });
+    const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 200 }] };
+    const application = await stage.start({ retry, dlt });
+    await stage.write('"bad"', '"good"');
+    await expectDeadLettered(stage, application);
+    expect(await stage.letters()).toMatchObject([{ dltCause: 'too-large-for-retry' }]);
   }, 30_000);
 
   it('holds its partition while a retry topic is missing, whose binding goes on through it afterwards', async () => {

@@ -16,6 +16,7 @@ export async function expectHeld(
   stage: OrdersStage,
   application: INestApplicationContext,
   topic: string,
+  handledBefore = 0,
 ): Promise<void> {
   const { mainContainer } = application.get(ContainerRegistry).require('orders');
   await stage.until('the partition to back off', () =>
@@ -26,17 +27,19 @@ export async function expectHeld(
     return status === 'DOWN' && reasons.join().includes(`topic '${topic}' cannot be written to`);
   });
   await sleep(realRuntime, HELD_FOR_MS);
-  expect(stage.calls).toHaveLength(1);
+  expect(stage.calls).toHaveLength(handledBefore + 1);
   expect(stage.health(application).status).toBe('DOWN');
-  expect(await stage.committed()).toBe(0);
+  expect(await stage.committed()).toBe(handledBefore);
 }
 
 /** It went where it belongs by itself, and what waited behind it was handled. */
 export async function expectRecovered(
   stage: OrdersStage,
   application: INestApplicationContext,
+  handledBefore = 0,
 ): Promise<void> {
-  await stage.until('both records to be committed', async () => (await stage.committed()) === 2);
+  const committed = handledBefore + 2;
+  await stage.until('both to be committed', async () => (await stage.committed()) === committed);
   await stage.until('health to be UP', () => stage.health(application).status === 'UP');
 }
 
