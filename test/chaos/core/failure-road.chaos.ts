@@ -1,24 +1,22 @@
-import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { expectNoneLost, KilledOrders } from '../../integration/core/killed-orders.js';
 import { describeWithKafka } from '../../integration/support/index.js';
-import { SeededRandom } from '../broker/support/seeded-random.js';
+import { newRandom, seed, sizeOf } from './chaos-run.js';
 
-const smoke = process.env['CHAOS_SMOKE'] === '1';
-const LONGEST_MS = 400_000;
+const LONGEST_MS = 900_000;
 
-/** CHAOS_SEED repeats a run. */
-const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random() * 2 ** 31));
+/** CHAOS_RECORDS, CHAOS_KILLS and CHAOS_SESSION_MS choose other sizes. */
+const settings = {
+  records: sizeOf('RECORDS', { full: 1_000, smoke: 18 }),
+  kills: sizeOf('KILLS', { full: 30, smoke: 3 }),
+  mostQuietMs: sizeOf('QUIET_MS', { full: 2_000, smoke: 300 }),
+  sessionTimeoutMs: sizeOf('SESSION_MS', { full: 1_500, smoke: 1_500 }),
+};
 
 describeWithKafka(`the failure road under kill -9, seed ${seed}`, ({ brokers }) => {
   it(
     'brings each record that fails to its dead-letter topic, wherever its process is killed',
     async () => {
-      const report = await new KilledOrders({
-        brokers,
-        random: new SeededRandom(seed),
-        ...(smoke ? { records: 18, kills: 3 } : { records: 1_000, kills: 30 }),
-        mostQuietMs: smoke ? 300 : 2_000,
-      }).run();
+      const report = await new KilledOrders({ brokers, random: newRandom(), ...settings }).run();
       const { written, kills, calls, letters } = report;
       const twice = letters.length - written;
       process.stderr.write(

@@ -7,8 +7,8 @@ import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
 /** CHAOS_STORM_MS and CHAOS_EVERY_MS choose other sizes. */
-const lastsMs = sizeOf('STORM_MS', { full: 300_000, smoke: 10_000 });
-const everyMs = sizeOf('EVERY_MS', { full: 2_000, smoke: 1_500 });
+const lastsMs = sizeOf('STORM_MS', { full: 300_000, smoke: 5_000 });
+const everyMs = sizeOf('EVERY_MS', { full: 2_000, smoke: 1_000 });
 
 describeWithKafka(`a storm of rebalances, seed ${seed}`, ({ brokers }) => {
   it.each([

@@ -34,16 +34,17 @@ export interface Kill {
 export interface KilledConsumerReport {
   readonly mode: KilledMode;
   readonly written: number;
+  /** Of processes that had come so far as to open their journal. */
   readonly kills: readonly Kill[];
   readonly lost: readonly Place[];
 }
 
 const PROGRAM = join(__dirname, 'children/journaled-orders.ts');
-const PARTITIONS = 6;
+const PARTITIONS = 24;
 const KEYS = 2_000;
 const SLICE = 50;
 const MOST_AT_WORK = 200;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 /** One process in so many is killed wherever it is, also on its way into the group. */
 const KILLED_EARLY = 5;
 const LONGEST_START_MS = 3_000;
@@ -60,25 +61,25 @@ const WORK: Readonly<Record<KilledMode, Work>> = {
   MANUAL: {
     binding: { ackMode: 'MANUAL', maxPollRecords: SLICE },
     takesSlices: false,
-    workMs: 2,
+    workMs: 10,
     mostUncommitted: SLICE * PARTITIONS,
   },
   MANUAL_IMMEDIATE: {
     binding: { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: SLICE },
     takesSlices: false,
-    workMs: 2,
+    workMs: 10,
     mostUncommitted: PARTITIONS,
   },
   BATCH: {
     binding: { listenerType: 'BATCH', ackMode: 'MANUAL', maxPollRecords: SLICE },
     takesSlices: true,
-    workMs: 80,
+    workMs: 240,
     mostUncommitted: SLICE * PARTITIONS,
   },
   'by key': {
     binding: { processing: { by: 'key', maxConcurrency: MOST_AT_WORK } },
     takesSlices: false,
-    workMs: 50,
+    workMs: 150,
     mostUncommitted: MOST_AT_WORK,
   },
 };

@@ -11,6 +11,8 @@ export interface KilledOrdersSettings {
   readonly kills: number;
   /** The longest time between two kills. */
   readonly mostQuietMs: number;
+  /** Default 1.5 s. */
+  readonly sessionTimeoutMs?: number;
   readonly random: { between(least: number, most: number): number };
 }
 
@@ -95,7 +97,8 @@ export class KilledOrders {
 
   #startOne(): void {
     const { topic, groupId } = this.#stage;
-    const session = { sessionTimeoutMs: 1_500, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
+    const { sessionTimeoutMs = 1_500 } = this.settings;
+    const session = { sessionTimeoutMs, heartbeatIntervalMs: 300, pollTimeoutMs: 250 };
     const binding = { topic, groupId, retry, ...session };
     const settings = JSON.stringify({ brokers: this.settings.brokers, binding });
     const child = new Child(PROGRAM, { args: [settings] });

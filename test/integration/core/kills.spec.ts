@@ -21,6 +21,6 @@ describeWithKafka(`a consumer that is killed, seed ${seed}`, ({ brokers }) => {
       process.stderr.write(`${tell(report)}\n`);
       expectWithinBounds(report);
     },
-    120_000,
+    180_000,
   );
 });

@@ -4,7 +4,7 @@ import { describeWithKafka } from '../support/index.js';
 import { OrdersStage } from './orders-stage.js';
 
 const SESSION_MS = 1_500;
-const MAX_POLL_MS = 4_000;
+const MAX_POLL_MS = 2_500;
 const quick = {
   maxPollIntervalMs: MAX_POLL_MS,
   retry: { tier0: { maxAttempts: 1 }, tiers: [] },
