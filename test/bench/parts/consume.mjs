@@ -1,46 +1,36 @@
 import { compareRates } from '../support/compare.mjs';
-import { headersOf, orderJson } from '../support/payloads.mjs';
+import { fillTopic, requireAll } from '../support/fill-topic.mjs';
+import { rawEachBatch } from '../support/raw-each-batch.mjs';
 
 const RECORDS = 200_000;
-const PARTITIONS = 3;
 let groups = 0;
 
 /** Poll + JSON.parse against eachBatch + JSON.parse, commits included. */
 export async function consumeBench({ driver, admin, raw, table }) {
+  const fill = (topic, given) =>
+    fillTopic({ driver, admin }, topic, { records: RECORDS, ...given });
   for (const headers of [4, 0, 10]) {
-    const topic = await fill(driver, admin, `bench-${headers}-headers`, headers, 'none');
+    const topic = await fill(`bench-${headers}-headers`, { headers });
     await compare(`consume + JSON.parse, ${headers} headers`, topic, headers === 4 ? '>= 3' : '-');
     if (headers === 4)
       await compare('consume + JSON.parse, 4 headers, all read', topic, '>= 1.8', readHeaders);
   }
-  const zipped = await fill(driver, admin, 'bench-gzip', 4, 'gzip');
+  const zipped = await fill('bench-gzip', { compression: 'gzip' });
   await compare('consume + JSON.parse, 4 headers, gzip', zipped, '-');
 
   async function compare(what, topic, goal, alsoRead = () => undefined) {
+    const each = (_, message) => {
+      alsoRead(message.headers);
+    };
     const result = await compareRates(
       { name: 'poll', run: () => ours(driver, topic, alsoRead) },
-      { name: 'kafkajs eachBatch', run: () => theirs(raw, topic, alsoRead) },
+      {
+        name: 'kafkajs eachBatch',
+        run: () => rawEachBatch(raw, topic, { records: RECORDS, each }),
+      },
     );
     table.add(what, result, { goal, unit: 'records/s' });
   }
-}
-
-async function fill(driver, admin, topic, headerCount, compression) {
-  await admin.createTopics([{ name: topic, partitions: PARTITIONS }]);
-  const producer = driver.producer({ compression, batchBytes: 256 * 1024 });
-  const headers = headersOf(headerCount);
-  for (let from = 0; from < RECORDS; from += 5_000) {
-    const records = Array.from({ length: 5_000 }, (_, index) => ({
-      topic,
-      partition: (from + index) % PARTITIONS,
-      key: `key-${from + index}`,
-      value: orderJson(from + index),
-      headers,
-    }));
-    await producer.send(records);
-  }
-  await producer.close();
-  return topic;
 }
 
 async function ours(driver, topic, alsoRead) {
@@ -62,44 +52,10 @@ async function ours(driver, topic, alsoRead) {
       commits = session.commit([{ topic, partition: last.partition, offset: last.offset + 1 }]);
   }
   const rate = seen / ((performance.now() - startedAt) / 1_000);
-  requireAll(checksum);
+  requireAll(checksum, RECORDS);
   await commits;
   await session.close();
   return rate;
-}
-
-async function theirs(raw, topic, alsoRead) {
-  const consumer = raw.consumer({ groupId: `bench-theirs-${++groups}` });
-  await consumer.connect();
-  await consumer.subscribe({ topic, fromBeginning: true });
-  let seen = 0;
-  let checksum = 0;
-  let startedAt = 0;
-  let finish;
-  const finished = new Promise((resolve) => (finish = resolve));
-  // Not at its first batch: a whole answer is decoded before that, of a packed topic most of it.
-  consumer.on(consumer.events.FETCH_START, () => (startedAt ||= performance.now()));
-  await consumer.run({
-    eachBatchAutoResolve: true,
-    autoCommitThreshold: 5_000,
-    async eachBatch({ batch }) {
-      for (const message of batch.messages) {
-        checksum += JSON.parse(message.value.toString()).id;
-        alsoRead(message.headers);
-      }
-      seen += batch.messages.length;
-      if (seen >= RECORDS) finish(performance.now());
-    },
-  });
-  const rate = RECORDS / (((await finished) - startedAt) / 1_000);
-  requireAll(checksum);
-  await consumer.disconnect();
-  return rate;
-}
-
-function requireAll(checksum) {
-  const expected = (RECORDS * (RECORDS - 1)) / 2;
-  if (checksum !== expected) throw new Error(`Records are missing: ${checksum} of ${expected}.`);
 }
 
 /** Ours is a list with its order kept, kafkajs's an object. */

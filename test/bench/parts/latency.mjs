@@ -15,19 +15,24 @@ const LONGEST_WAIT_MS = 30_000;
  * From send to the handler, with each side's own producer and consumer. Both sides are at work at
  * the same time and take turns: a cold broker, a busy machine and a pause of the process hit both.
  */
-export async function latencyBench({ driver, admin, raw, table }) {
+export async function latencyBench({ driver, ...rest }) {
+  await compareLatencies({ ...rest, ours: 'poll', ourSide: (topic) => pollSide(driver, topic) });
+}
+
+/** A side has `latencies`, `send(records)` and `close()`; `ourSide` makes the one that kafkajs is compared with. */
+export async function compareLatencies({ admin, raw, table, ours: name, ourSide }) {
   for (const pace of PACES) {
     const { perSecond, perSend } = pace;
     const topics = ['ours', 'theirs'].map((side) => `bench-latency-${perSecond}-${side}`);
-    await admin.createTopics(topics.map((name) => ({ name, partitions: 3 })));
-    const sides = [await ourSide(driver, topics[0]), await theirSide(raw, topics[1])];
+    await admin.createTopics(topics.map((topic) => ({ name: topic, partitions: 3 })));
+    const sides = [await ourSide(topics[0]), await theirSide(raw, topics[1])];
     await round(sides, pace, WARM_UP_MS);
     const rounds = [];
     for (let index = 0; index < ROUNDS; index++) rounds.push(await round(sides, pace, ROUND_MS));
     for (const side of sides) await side.close();
     for (const share of [0.5, 0.99]) {
       const of = (side) => rounds.map((latencies) => percentile(latencies[side], share));
-      const ours = summary('poll', of(0));
+      const ours = summary(name, of(0));
       const theirs = summary('kafkajs eachMessage', of(1));
       table.add(
         `produce to handler, ${perSecond}/s by ${perSend}, p${share * 100}`,
@@ -57,7 +62,7 @@ async function round(sides, { perSecond, perSend }, lastsMs) {
   return sides.map(({ latencies }) => latencies);
 }
 
-async function ourSide(driver, topic) {
+async function pollSide(driver, topic) {
   const session = driver.consumer({ groupId: `${topic}-group`, topics: [topic] });
   const producer = driver.producer();
   const stop = new AbortController();

@@ -1,0 +1,43 @@
+import { startBus } from './bus.mjs';
+import { clock } from './clock.mjs';
+import { requireAll } from './fill-topic.mjs';
+
+let groups = 0;
+
+/** Records per second of a binding, from its first fetch to its last handler; all of it is committed, or it throws. */
+export async function busRate({ admin, records, topic, isAsync = false, each, ...binding }) {
+  const groupId = `${topic}-bus-${++groups}`;
+  let seen = 0;
+  let checksum = 0;
+  let finish;
+  const finished = new Promise((resolve) => (finish = resolve));
+  const note = ({ id }) => {
+    checksum += id;
+    if (++seen === records) finish(clock());
+  };
+  const handle = handlerOf({ note, each, isAsync });
+  const bus = await startBus({ topic, groupId, handle, ...binding });
+  const startedAt = clock();
+  await bus.go();
+  const rate = records / (((await finished) - startedAt) / 1_000);
+  requireAll(checksum, records);
+  await bus.close();
+  await requireCommitted(admin, groupId, records);
+  return rate;
+}
+
+function handlerOf({ note, each, isAsync }) {
+  if (each)
+    return async (record, context) => {
+      await each(record, context);
+      note(record.value);
+    };
+  // As most handlers are written: one that has something to wait for.
+  return isAsync ? async ({ value }) => note(value) : ({ value }) => note(value);
+}
+
+async function requireCommitted(admin, groupId, records) {
+  const offsets = await admin.groupOffsets(groupId);
+  const committed = offsets.reduce((sum, { offset }) => sum + offset, 0);
+  if (committed !== records) throw new Error(`${committed} of ${records} records are committed.`);
+}

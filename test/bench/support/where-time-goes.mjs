@@ -1,0 +1,55 @@
+import { Session } from 'node:inspector/promises';
+
+const EVERY_MICROSECONDS = 200;
+/** The last one begins and ends the profile. */
+const IGNORED = ['(idle)', '(root)', 'dispatch'];
+
+/** Runs it under Node's own profiler. Gives the samples by where they were taken, the most first, as shares of 1. */
+export async function whereTimeGoes(run, placeOf) {
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: EVERY_MICROSECONDS });
+  await session.post('Profiler.start');
+  await run();
+  const { profile } = await session.post('Profiler.stop');
+  session.disconnect();
+  return shares(profile, placeOf);
+}
+
+/** By self time: what a function calls counts for what is called. Neither waiting counts nor the profiler itself. */
+function shares({ nodes, samples, timeDeltas }, placeOf) {
+  const atWork = nodes.filter(({ callFrame }) => !IGNORED.includes(callFrame.functionName));
+  const places = new Map(atWork.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
+  const times = new Map();
+  let whole = 0;
+  samples.forEach((id, index) => {
+    const place = places.get(id);
+    if (place === undefined) return;
+    times.set(place, (times.get(place) ?? 0) + timeDeltas[index]);
+    whole += timeDeltas[index];
+  });
+  return [...times]
+    .map(([place, time]) => ({ place, share: time / whole }))
+    .sort((left, right) => right.share - left.share);
+}
+
+/** The room of ours that a function is in, such as `core/intake`, or whose it is otherwise. */
+export function roomOf({ url, functionName }) {
+  if (functionName.startsWith('(')) return functionName;
+  const ours = /\/libs\/(\w+)\/dist\/\w+\/([\w/-]+)\/[\w.-]+$/.exec(url);
+  if (ours) return `${ours[1]}/${ours[2]}`;
+  const theirs = /\/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//.exec(url);
+  if (theirs) return theirs[1];
+  if (url.startsWith('node:')) return 'node';
+  if (url === '') return `native ${functionName}`;
+  return 'the bench itself';
+}
+
+/** The function itself. */
+export function functionOf(frame) {
+  const { functionName, url, lineNumber } = frame;
+  return url === ''
+    ? functionName
+    : `${functionName || '(anonymous)'}  ${url.split('/').slice(-2).join('/')}:${lineNumber + 1}`;
+}
