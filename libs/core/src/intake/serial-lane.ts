@@ -125,18 +125,24 @@ export class SerialLane extends PartitionLane {
   async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
     try {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
-      return (isPending(answer) ? await this.#watched(slice, answer) : answer) ?? [];
+      return (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
     } catch (error) {
       return slice.map(() => failedBy(error));
     }
   }
 
   /** From here on others have a turn while the handler runs. */
-  #watched<T>(running: LaneDelivery | readonly LaneDelivery[], answer: PromiseLike<T>) {
-    this.#running = running;
+  #watched(delivery: LaneDelivery, answer: PromiseLike<Outcome>): PromiseLike<Outcome> {
+    this.#running = delivery;
+    delivery.begin(this.parts.runtime.monotonic());
+    this.parts.observer.onRunning(this);
+    return answer;
+  }
+
+  #watchedSlice<T>(slice: readonly LaneDelivery[], answer: PromiseLike<T>): PromiseLike<T> {
+    this.#running = slice;
     const now = this.parts.runtime.monotonic();
-    const all = this.running;
-    all.forEach((delivery, index) => delivery.begin(now, index === 0 ? all.length : 0));
+    slice.forEach((delivery, index) => delivery.begin(now, index === 0 ? slice.length : 0));
     this.parts.observer.onRunning(this);
     return answer;
   }

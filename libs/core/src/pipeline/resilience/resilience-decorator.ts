@@ -69,10 +69,9 @@ export class ResilienceDecorator implements HandlerStep {
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     try {
       const result = ready.handler.invoke([ready.record], [ready.context]);
-      if (isPromiseLike(result))
-        return this.#invokeLater(result, ready, source, { permit, startedAt });
-      throwIfFailed(result);
-      return this.#done(ready.context.settle(), permit, startedAt);
+      return isPromiseLike(result)
+        ? this.#concludeLater(result, ready, source, { permit, startedAt })
+        : this.#conclude(result, ready, permit, startedAt);
     } catch (error) {
       return this.#retryAfter(error, ready, source, { permit, startedAt });
     }
@@ -93,18 +92,28 @@ export class ResilienceDecorator implements HandlerStep {
       : this.#sliceDone(slice, outcomes, permit, startedAt);
   }
 
-  async #invokeLater(
+  /** Throws where the answer says that the handler failed. */
+  #conclude(result: unknown, ready: ReadyRecord, permit: Permit, startedAt: number): Outcome {
+    throwIfFailed(result);
+    return this.#done(ready.context.settle(), permit, startedAt);
+  }
+
+  /** Not awaited: an async function for each record would take more time than the breaker and the retries. */
+  #concludeLater(
     result: PromiseLike<unknown>,
     ready: ReadyRecord,
     source: RecordSource,
     pass: Pass,
   ): Promise<Outcome> {
-    try {
-      throwIfFailed(await result);
-    } catch (error) {
-      return this.#retryAfter(error, ready, source, pass);
-    }
-    return this.#done(ready.context.settle(), pass.permit, pass.startedAt);
+    const fail = (error: unknown): Promise<Outcome> =>
+      this.#retryAfter(error, ready, source, pass);
+    return Promise.resolve(result).then((answer) => {
+      try {
+        return this.#conclude(answer, ready, pass.permit, pass.startedAt);
+      } catch (error) {
+        return fail(error);
+      }
+    }, fail);
   }
 
   #done(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
