@@ -1,11 +1,13 @@
 import { EVERYTHING_ON } from '../../support/bus.mjs';
 import { busRate } from '../../support/bus-rate.mjs';
-import { compareRates } from '../../support/compare.mjs';
+import { compareRates, median } from '../../support/compare.mjs';
 import { fillTopic } from '../../support/fill-topic.mjs';
 
 const RECORDS = 10_000;
 const KEYS = 1_000;
 const LONGEST_MS = 5;
+/** One of ours lasts a fifth of a second, one of theirs half a minute: ours would be measured cold. */
+const RUNS_OF_OURS = 5;
 let groups = 0;
 
 /** One partition whose handlers wait 0 to 5 ms: 200 keys at a time against one record after the other. */
@@ -25,10 +27,16 @@ export async function byKeyBench({ brokers, driver, admin, raw, table }) {
     each: ({ value }) => work(value.id),
     ...EVERYTHING_ON,
   };
-  const ours = { name: 'event bus', run: () => busRate(binding) };
+  const ours = { name: 'event bus', run: () => severalTimes(() => busRate(binding)) };
   const theirs = { name: 'kafkajs eachMessage', run: () => oneByOne(raw, topic) };
   const result = await compareRates(ours, theirs, { rounds: 2 });
   table.add('by key, 200 at a time / one by one', result, { goal: '>= 100', unit: 'records/s' });
+}
+
+async function severalTimes(run) {
+  const rates = [];
+  for (let index = 0; index < RUNS_OF_OURS; index++) rates.push(await run());
+  return median(rates);
 }
 
 /** The same for each record on both sides, and in every run. */
