@@ -63,9 +63,9 @@ export class KafkaCase implements ContractBroker {
     const [broker] = this.brokers;
     const clientId = `process-${++this.#drivers}`;
     if (this.#drivers === 1 || this.brokers.length > 1 || broker === undefined)
-      return kafkajs({ brokers: this.brokers, clientId, logger: new PrivateLogger() });
+      return kafkajs({ ...this.#settings(clientId), brokers: this.brokers });
     const line = await BrokerLine.to(broker);
-    const driver = kafkajs({ brokers: [line.address], clientId, logger: new PrivateLogger() });
+    const driver = kafkajs({ ...this.#settings(clientId), brokers: [line.address] });
     this.#lines.set(driver, line);
     return driver;
   }
@@ -111,6 +111,10 @@ export class KafkaCase implements ContractBroker {
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((producer) => producer.disconnect()));
     await Promise.all([...this.#lines.values()].map((line) => line.close()));
+  }
+
+  #settings(clientId: string) {
+    return { clientId, logger: new PrivateLogger(), metadataMaxAgeMs: 1_000 };
   }
 
   #lineOf(driver: BrokerDriver): BrokerLine {

@@ -3,6 +3,7 @@ import { adminTopicsContract } from './cases/admin-topics.contract.js';
 import { committingContract } from './cases/committing.contract.js';
 import { consumerProtocolContract } from './cases/consumer-protocol.contract.js';
 import { cooperativeContract } from './cases/cooperative.contract.js';
+import { growthContract } from './cases/growth.contract.js';
 import { handoverContract } from './cases/handover.contract.js';
 import { isolationContract } from './cases/isolation.contract.js';
 import { lifetimeContract } from './cases/lifetime.contract.js';
@@ -36,6 +37,7 @@ const chapters: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   'handing over in a group': handoverContract,
   'a cooperative group': cooperativeContract,
   'a group whose broker decides': consumerProtocolContract,
+  'partitions that are added': growthContract,
   'static members': staticMembersContract,
   'taking over from the dead': takeoverContract,
   'the status of a session': statusContract,

@@ -10,7 +10,11 @@ import { realRuntime } from '../runtime/index.js';
 import { KafkajsAdmin } from './admin/kafkajs-admin.js';
 import { KafkajsConsumer } from './consuming/kafkajs-consumer.js';
 import { processBudget, type PrefetchBudget } from './consuming/prefetch-budget.js';
-import { validateKafkajsOptions, type KafkajsOptions } from './kafkajs-options.js';
+import {
+  validateKafkajsOptions,
+  type ClusterSettings,
+  type KafkajsOptions,
+} from './kafkajs-options.js';
 import { KafkajsProducer } from './sending/kafkajs-producer.js';
 import { Cluster, requireKafkajsVersion } from './wire/index.js';
 
@@ -32,6 +36,7 @@ export class KafkajsDriver implements BrokerDriver {
   readonly #cluster: Cluster;
   readonly #budget: PrefetchBudget;
   readonly #logger: DriverLogger;
+  readonly #settings: ClusterSettings;
   readonly #sessions = new Set<Closable>();
   #closing: Promise<void> | undefined;
   #count = 0;
@@ -42,6 +47,7 @@ export class KafkajsDriver implements BrokerDriver {
     const settings = validateKafkajsOptions(options);
     this.#budget = options.prefetchBudget ?? processBudget;
     this.#logger = options.logger ?? silentLogger;
+    this.#settings = settings;
     this.#cluster = new Cluster({ ...settings, runtime: options.runtime ?? realRuntime });
   }
 
@@ -55,6 +61,7 @@ export class KafkajsDriver implements BrokerDriver {
           cluster: this.#cluster,
           sessionId,
           options: resolved,
+          metadataMaxAgeMs: this.#settings.metadataMaxAgeMs,
           share: this.#budget.join(),
           logger: this.#logger,
           onFallback: (error) => this.#tellFallback(resolved.groupId, error),

@@ -17,6 +17,8 @@ export interface KafkajsOptions {
   readonly connectionTimeoutMs?: number;
   /** Default 30 s. */
   readonly requestTimeoutMs?: number;
+  /** How often sessions look for new partitions and deleted topics: one request for all of them. Default 10 s. */
+  readonly metadataMaxAgeMs?: number;
   /** Bytes fetched ahead. Default: one budget of 64 MiB for the whole process. */
   readonly prefetchBudget?: PrefetchBudget;
   readonly runtime?: Runtime;
@@ -30,6 +32,7 @@ const KEYS = [
   'sasl',
   'connectionTimeoutMs',
   'requestTimeoutMs',
+  'metadataMaxAgeMs',
   'prefetchBudget',
   'runtime',
   'logger',
@@ -42,6 +45,7 @@ export interface ClusterSettings {
   readonly sasl?: SaslOptions;
   readonly connectionTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  readonly metadataMaxAgeMs: number;
 }
 
 export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings {
@@ -51,6 +55,7 @@ export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings
     clientId: options.clientId ?? 'nest-event-bus',
     connectionTimeoutMs: milliseconds('connectionTimeoutMs', options.connectionTimeoutMs ?? 5_000),
     requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
+    metadataMaxAgeMs: milliseconds('metadataMaxAgeMs', options.metadataMaxAgeMs ?? 10_000),
     ...(options.ssl ? { ssl: options.ssl === true ? {} : { ...options.ssl } } : {}),
     ...(options.sasl ? { sasl: validateSaslOptions(options.sasl) } : {}),
   };

@@ -29,7 +29,8 @@ export interface ConsumerOptions {
   readonly assignors?: readonly AssignorName[];
   /**
    * Where a partition starts without a committed offset, or with one that left the log. With `'none'`
-   * it stops. A log that was cut back by an unclean leader election is read on from where it was cut,
+   * it stops. Where it begins at the end, that is committed at once. A partition that was added when
+   * the group had begun already is read from its first record, whatever is set here. A log that was cut back by an unclean leader election is read on from where it was cut,
    * or stops. Default `'earliest'`.
    */
   readonly offsetReset?: OffsetReset;
@@ -92,6 +93,8 @@ export interface AssignedPartition extends TopicPartition {
 export type ResetReason =
   /** The group has no committed offset. */
   | 'no-offset'
+  /** The group has no committed offset, because the partition was added after it had begun. */
+  | 'new-partition'
   /** The offset is not in the log (any more). */
   | 'out-of-range'
   /** An unclean leader election cut the log back behind the offset: from `to` on, other records stand there. */

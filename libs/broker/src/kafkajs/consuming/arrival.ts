@@ -1,4 +1,9 @@
-import type { AssignedPartition, CommittedOffset, PositionReset } from '../../port/consumer.js';
+import type {
+  AssignedPartition,
+  CommittedOffset,
+  OffsetCommit,
+  PositionReset,
+} from '../../port/consumer.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /** A partition on its way in. */
@@ -15,4 +20,15 @@ export function assignedOf({ partition: owned, committed }: Arrival): AssignedPa
     position: owned.position,
     committed,
   };
+}
+
+/**
+ * Where it starts, if that has to be kept: were it looked for again, after a crash, what was
+ * written meanwhile would be passed over.
+ */
+export function startToKeep({ partition: owned, reset }: Arrival): OffsetCommit | undefined {
+  if (!reset || owned.isCommitted || owned.leaving.aborted || owned.position < 0) return undefined;
+  if (reset.reason !== 'new-partition' && reset.policy !== 'latest') return undefined;
+  const { topic, partition, position: offset, trail } = owned;
+  return { topic, partition, offset, leaderEpoch: trail.last };
 }

@@ -43,6 +43,7 @@ class Scene {
       onRevoked: (partitions) => this.#tell('revoked', partitions),
       onLost: (partitions) => this.#tell('lost', partitions),
     }),
+    keep: () => undefined,
     onReady: () => undefined,
   });
 

@@ -1,10 +1,10 @@
-import type { AssignmentListener, PositionReset } from '../../port/consumer.js';
+import type { AssignmentListener, OffsetCommit, PositionReset } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
 import type { PartitionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import { sleep } from '../../runtime/index.js';
 import type { Cluster, FetchedOffset } from '../wire/index.js';
-import { assignedOf, type Arrival } from './arrival.js';
+import { assignedOf, startToKeep, type Arrival } from './arrival.js';
 import { forMany } from './for-many.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
@@ -24,6 +24,8 @@ export interface AssignmentRoadOptions {
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
   ): Promise<readonly FetchedOffset[]>;
+  /** Commits where partitions start; never throws. */
+  keep(starts: readonly OffsetCommit[]): void;
   listener(): AssignmentListener | undefined;
   /** Some partitions may be read now. */
   onReady(): void;
@@ -206,7 +208,7 @@ export class AssignmentRoad {
 
   /** The listener hears of a partition before its first record, and of what happened to it on the way. */
   #announce(arrivals: readonly Arrival[]): Promise<void> {
-    const { listener, onReady } = this.#options;
+    const { listener, keep, onReady } = this.#options;
     return this.#inTurn(async () => {
       const present = arrivals.filter(({ partition }) => !partition.leaving.aborted);
       if (arrivals.length > 0 && present.length === 0) return;
@@ -214,6 +216,7 @@ export class AssignmentRoad {
       try {
         await listener()?.onAssigned(present.map(assignedOf));
       } finally {
+        keep(present.flatMap((arrival) => startToKeep(arrival) ?? []));
         for (const { partition, reset } of present) {
           if (partition.leaving.aborted) continue;
           partition.deliverable = true;

@@ -19,6 +19,7 @@ export async function commitOwned(
       );
   const ours = offsets.filter((commit) => ownership.get(commit) !== undefined);
   const foreign = offsets.filter((commit) => !ours.includes(commit));
+  for (const commit of ours) ownership.get(commit)!.isCommitted = true;
   let failure: unknown;
   if (ours.length > 0) {
     await committer.commit(ours).catch((error: unknown) => {

@@ -28,6 +28,7 @@ import { commitOwned } from './commit-owned.js';
 import { FetchPump } from './fetch-pump.js';
 import type { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
+import { PartitionGrowth } from './partition-growth.js';
 import type { BudgetShare } from './prefetch-budget.js';
 import { RecordIntake } from './record-intake.js';
 import { StartPositions } from './start-positions.js';
@@ -38,6 +39,8 @@ export interface KafkajsConsumerParts {
   /** Tells this session's connections from those of others. */
   readonly sessionId: string;
   readonly options: ResolvedConsumerOptions;
+  /** How often the leader of the group looks for new partitions. */
+  readonly metadataMaxAgeMs: number;
   readonly share: BudgetShare;
   readonly logger: DriverLogger;
   /** The broker does not offer the protocol that was asked for. */
@@ -55,6 +58,7 @@ export class KafkajsConsumer implements ConsumerSession {
   readonly #road: AssignmentRoad;
   readonly #pump: FetchPump;
   readonly #intake: RecordIntake;
+  readonly #growth: PartitionGrowth;
   #listener: AssignmentListener | undefined;
   #closing: Promise<void> | undefined;
 
@@ -65,10 +69,18 @@ export class KafkajsConsumer implements ConsumerSession {
     this.#intake = new RecordIntake(this.#ownership, (partition, error) =>
       this.#stop(partition, error),
     );
+    this.#growth = new PartitionGrowth({
+      cluster,
+      topics: options.topics,
+      policy: options.offsetReset,
+      logger,
+      committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
+    });
     const positions = new StartPositions({
       cluster,
       isolation: options.isolation,
       policy: options.offsetReset,
+      isNew: (partition) => this.#growth.isNew(partition),
       onTrouble: (partition, error) => this.#board.trouble(partition, error),
     });
     this.#pump = new FetchPump({
@@ -102,6 +114,7 @@ export class KafkajsConsumer implements ConsumerSession {
       logger,
       groupId: options.groupId,
       committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
+      keep: (starts) => this.#keep(starts),
       listener: () => this.#listener,
       onReady: () => {
         this.#pump.wake();
@@ -115,8 +128,12 @@ export class KafkajsConsumer implements ConsumerSession {
       sessionId,
       logger,
       onFallback: parts.onFallback,
+      metadataRefreshMs: parts.metadataMaxAgeMs,
       host: {
-        onAssigned: (partitions) => this.#road.assigned(partitions),
+        onAssigned: (partitions) => {
+          this.#growth.note();
+          return this.#road.assigned(partitions);
+        },
         onRevoked: (partitions) => this.#road.revoked(partitions),
         onLost: (partitions) => this.#road.lost(partitions),
         onStatus: (status) => this.#onMembership(status),
@@ -153,15 +170,20 @@ export class KafkajsConsumer implements ConsumerSession {
       if (status.state === 'failed') joined.reject(status.error);
       if (status.state === 'closed') joined.reject(closed());
     });
-    this.#membership.start();
     try {
-      await abortable(joined.promise, signal);
+      await abortable(this.#join(joined.promise), signal);
     } catch (error) {
       if (signal?.aborted) await this.close();
       throw error;
     } finally {
       unsubscribe();
     }
+  }
+
+  async #join(joined: Promise<void>): Promise<void> {
+    await this.#growth.look();
+    this.#membership.start();
+    await joined;
   }
 
   poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
@@ -233,6 +255,17 @@ export class KafkajsConsumer implements ConsumerSession {
     this.#release(closed());
     this.#board.set({ state: 'closed' });
     this.#parts.onClosed();
+  }
+
+  /** Whoever reads later starts there too, unless something newer is committed. */
+  #keep(starts: readonly OffsetCommit[]): void {
+    if (starts.length === 0) return;
+    this.#committer.commit(starts).catch((error: unknown) => {
+      this.#parts.logger.warn('Where partitions start could not be committed', {
+        groupId: this.#parts.options.groupId,
+        error: (error as Error).message,
+      });
+    });
   }
 
   #release(reason: Error): void {

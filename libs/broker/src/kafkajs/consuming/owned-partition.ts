@@ -20,6 +20,8 @@ export class OwnedPartition implements TopicPartition {
   /** Between `onAssigned` and `onRevoked`. */
   deliverable = false;
   paused = false;
+  /** Something was committed of it since it is ours. */
+  isCommitted = false;
   stopped: PartitionError | undefined;
   /** Not asked for again before this moment of the monotonic clock. */
   restUntil = 0;

@@ -14,6 +14,8 @@ export interface StartPositionsOptions {
   readonly cluster: Cluster;
   readonly isolation: Isolation;
   readonly policy: OffsetReset;
+  /** Added when the group had begun already. */
+  isNew(partition: OwnedPartition): boolean;
   onTrouble(partition: OwnedPartition, error: Error): void;
 }
 
@@ -45,6 +47,8 @@ export class StartPositions {
     if (committed)
       return { kind: 'at', offset: committed.offset, leaderEpoch: committed.leaderEpoch };
     const { policy } = this.options;
+    if (policy !== 'earliest' && this.options.isNew(partition))
+      return this.#resetTo('earliest', partition, { from: null, reason: 'new-partition' }, signal);
     if (policy === 'none') return { kind: 'stopped', error: noOffset(partition) };
     return this.#resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
   }

@@ -49,9 +49,10 @@ export class TopicWatch {
   }
 
   async #look(): Promise<void> {
-    const { cluster, topics, logger, onChange } = this.#options;
+    const { cluster, topics, refreshMs, logger, onChange } = this.#options;
     try {
-      await cluster.metadata.refresh(topics);
+      // A topic that is missing is asked about each time; of the others, other sessions may have learnt.
+      await cluster.metadata.load(topics, refreshMs / 2);
       const change = this.#stopped ? undefined : this.#change();
       if (change !== undefined) return onChange(change);
     } catch (error) {

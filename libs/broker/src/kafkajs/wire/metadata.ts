@@ -65,14 +65,17 @@ export class Metadata {
     return leader >= 0 ? leader : undefined;
   }
 
-  /** Asks unless every topic is known without an error and fresh. */
+  /**
+   * Asks unless every topic is known without an error and fresh. What others will soon want to know
+   * again is asked for along: many sessions that look from time to time share their requests.
+   */
   async load(topics: readonly string[], maxAgeMs = METADATA_MAX_AGE_MS): Promise<void> {
     const oldest = this.#runtime.monotonic() - maxAgeMs;
     const missing = topics.some((topic) => {
       const known = this.#topics.get(topic);
       return !known || known.code !== 0 || known.learntAt < oldest;
     });
-    if (missing) await this.refresh(topics);
+    if (missing) await this.refresh([...topics, ...this.#olderThan(maxAgeMs / 2)]);
   }
 
   /** Asks the cluster; the answer is younger than this call. */
@@ -110,6 +113,14 @@ export class Metadata {
       }
     }
     this.#running = false;
+  }
+
+  #olderThan(ageMs: number): readonly string[] {
+    const oldest = this.#runtime.monotonic() - ageMs;
+    const known = [...this.#topics.values()];
+    return known
+      .filter(({ code, learntAt }) => code === 0 && learntAt < oldest)
+      .map(({ name }) => name);
   }
 
   /** A broker that lags behind answers with an older leader epoch: what we know already is better. */

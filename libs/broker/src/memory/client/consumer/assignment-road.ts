@@ -1,4 +1,8 @@
-import type { AssignedPartition, AssignmentListener } from '../../../port/consumer.js';
+import type {
+  AssignedPartition,
+  AssignmentListener,
+  OffsetCommit,
+} from '../../../port/consumer.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { OwnedPartition } from './owned-partition.js';
@@ -37,7 +41,9 @@ export class AssignmentRoad {
       await listener.onAssigned(present.map(assignedOf));
     });
     for (const { owned: each, start } of beginnings) await this.#tellStart(each, start);
-    for (const { owned: each } of beginnings) if (this.#isStaying(each)) each.isServed = true;
+    const staying = beginnings.filter(({ owned: each }) => this.#isStaying(each));
+    this.parts.keep(staying.flatMap((beginning) => startToKeep(beginning) ?? []));
+    for (const { owned: each } of staying) each.isServed = true;
     this.parts.wake();
   }
 
@@ -121,6 +127,14 @@ export class AssignmentRoad {
 function assignedOf({ owned, committed }: Beginning): AssignedPartition {
   const { topic, partition, position } = owned;
   return { topic, partition, position, committed };
+}
+
+/** Where it starts, if that must not be looked for again: what is written meanwhile would be passed over. */
+function startToKeep({ owned, start: { reset } }: Beginning): OffsetCommit | undefined {
+  if (!reset || owned.isCommitted || owned.position < 0) return undefined;
+  if (reset.reason !== 'new-partition' && reset.policy !== 'latest') return undefined;
+  const { topic, partition, position: offset } = owned;
+  return { topic, partition, offset };
 }
 
 function asError(error: unknown): Error {

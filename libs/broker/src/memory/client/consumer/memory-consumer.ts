@@ -26,6 +26,7 @@ import { ConsumerMembership } from './consumer-membership.js';
 import type { GroupMembership } from './group-membership.js';
 import { Membership } from './membership.js';
 import { Ownership } from './ownership.js';
+import { PartitionGrowth } from './partition-growth.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { RecordHandout } from './record-handout.js';
 import { RecordIntake } from './record-intake.js';
@@ -53,6 +54,7 @@ export class MemoryConsumer implements ConsumerSession {
   readonly #recovery: PartitionRecovery;
   readonly #topics: TopicWatch;
   readonly #starts: StartPositions;
+  readonly #growth: PartitionGrowth;
   readonly #started = new Deferred();
   readonly #ending = new AbortController();
   #life: Promise<void> | undefined;
@@ -70,6 +72,7 @@ export class MemoryConsumer implements ConsumerSession {
       status: new StatusBoard(runtime, settings.logger),
       bell: new Bell(),
       wake: () => this.#intake.wake(),
+      keep: (starts) => this.#keep(starts),
       stop: (owned, error) => void this.#road.stop(owned, error),
       outOfRange: (owned) => void this.#recovery.outOfRange(owned),
       truncated: (owned, end) => void this.#recovery.truncated(owned, end),
@@ -81,7 +84,8 @@ export class MemoryConsumer implements ConsumerSession {
         }),
     };
     const group = new GroupClient(link, options);
-    this.#starts = new StartPositions(link, group, options);
+    this.#growth = new PartitionGrowth(link, group, options);
+    this.#starts = new StartPositions(link, group, options, this.#growth);
     this.#topics = new TopicWatch(link, options.topics, this.#parts, settings.metadataMaxAgeMs);
     this.#road = new AssignmentRoad(
       this.#parts,
@@ -174,6 +178,10 @@ export class MemoryConsumer implements ConsumerSession {
 
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (this.status.state === 'closed') throw closed();
+    for (const offset of offsets) {
+      const owned = this.#parts.ownership.get(offset);
+      if (owned) owned.isCommitted = true;
+    }
     await this.#committer.commit(offsets, this.#ending.signal);
   }
 
@@ -205,8 +213,19 @@ export class MemoryConsumer implements ConsumerSession {
     return this.#closing;
   }
 
+  /** Whoever reads later starts there too, unless something newer is committed. */
+  #keep(starts: readonly OffsetCommit[]): void {
+    if (starts.length === 0) return;
+    this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
+      this.settings.logger?.warn('Where partitions start could not be committed', {
+        error: (error as Error).message,
+      });
+    });
+  }
+
   async #live(): Promise<void> {
     const intake = this.#intake.run(this.#ending.signal);
+    await this.#growth.look(this.#ending.signal);
     await this.#membership.run(() => this.#started.resolve());
     await this.#committer.idle();
     await this.#membership.leave(LEAVE_TIMEOUT_MS);

@@ -8,6 +8,8 @@ export class OwnedPartition implements TopicPartition {
   readonly partition: number;
   /** Between `onAssigned` and the end of our time with it: its records are handed out. */
   isServed = false;
+  /** Something was committed of it since it is ours. */
+  isCommitted = false;
   /** Empty until `begin`. */
   topicId = '';
   stopped: PartitionError | undefined;

@@ -1,3 +1,4 @@
+import type { OffsetCommit } from '../../../port/consumer.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { Bell } from '../bell.js';
 import type { OwnedPartition } from './owned-partition.js';
@@ -12,6 +13,8 @@ export interface SessionParts {
   readonly bell: Bell;
   /** What is wanted has changed: a fetch that waits for something else is answered now. */
   wake(): void;
+  /** Commits where partitions start; never throws. */
+  keep(starts: readonly OffsetCommit[]): void;
   /** The partition cannot go on: it waits for a seek, and the listener is told. */
   stop(partition: OwnedPartition, error: PartitionError): void;
   /** The position is not in the log: the policy decides. */

@@ -11,6 +11,7 @@ import { Refusal } from '../../broker/refusal.js';
 import type { Link } from '../link.js';
 import { nameOf } from '../partition-name.js';
 import type { GroupClient } from './group-client.js';
+import type { PartitionGrowth } from './partition-growth.js';
 
 /** Where reading begins, and what is to be told about it. */
 export interface Start {
@@ -32,6 +33,7 @@ export class StartPositions {
     private readonly link: Link,
     private readonly group: GroupClient,
     private readonly options: ResolvedConsumerOptions,
+    private readonly growth: PartitionGrowth,
   ) {}
 
   async committed(
@@ -59,8 +61,17 @@ export class StartPositions {
   ): Promise<Start> {
     if (committed) return { position: committed.offset };
     const { offsetReset } = this.options;
-    if (offsetReset === 'none') return { position: -1, stopped: noOffset(partition) };
+    const isNew = offsetReset !== 'earliest' && this.growth.isNew(partition);
+    if (offsetReset === 'none' && !isNew) return { position: -1, stopped: noOffset(partition) };
     const bounds = await this.#bounds(partition, signal);
+    if (isNew) {
+      const { topic, partition: number } = partition;
+      const reset = { topic, partition: number, from: null, to: bounds.low } as const;
+      return {
+        position: bounds.low,
+        reset: { ...reset, policy: 'earliest', reason: 'new-partition' },
+      };
+    }
     return this.#reset(partition, { from: null, reason: 'no-offset' }, bounds);
   }
 

@@ -1,0 +1,57 @@
+import type { TopicPartition } from '../../../port/record.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
+import { isRefusal } from '../../broker/refusal.js';
+import type { Link } from '../link.js';
+import { isRetriable, toBrokerError } from '../refusal-errors.js';
+import type { GroupClient } from './group-client.js';
+
+/**
+ * Tells partitions that were added when the group had begun already: they are read from their
+ * first record, or what was written to them before somebody noticed them would be lost.
+ */
+export class PartitionGrowth {
+  /** How many partitions each topic had when we began. */
+  readonly #counts = new Map<string, number>();
+  /** The highest partition of each topic of which the group had an offset before we came. */
+  readonly #highest = new Map<string, number>();
+
+  constructor(
+    private readonly link: Link,
+    private readonly group: GroupClient,
+    private readonly options: ResolvedConsumerOptions,
+  ) {}
+
+  /** Before joining: what the group has then is from before us. Where it cannot be told, the policy decides. */
+  async look(signal: AbortSignal): Promise<void> {
+    if (this.options.offsetReset === 'earliest') return;
+    try {
+      await this.#lookAtTopics(signal);
+      if (this.options.offsetReset === 'latest') await this.#lookAtGroup(signal);
+    } catch (error) {
+      if (!signal.aborted && !isRefusal(error) && !isRetriable(toBrokerError(error))) throw error;
+    }
+  }
+
+  isNew({ topic, partition }: TopicPartition): boolean {
+    if (partition >= (this.#counts.get(topic) ?? Infinity)) return true;
+    return partition > (this.#highest.get(topic) ?? Infinity);
+  }
+
+  async #lookAtTopics(signal: AbortSignal): Promise<void> {
+    const found = await this.link.metadata(this.options.topics, { signal });
+    for (const topic of this.options.topics)
+      this.#counts.set(topic, found.find(({ name }) => name === topic)?.partitions.length ?? 0);
+  }
+
+  async #lookAtGroup(signal: AbortSignal): Promise<void> {
+    const all = [...this.#counts].flatMap(([topic, count]) =>
+      Array.from({ length: count }, (_, partition) => ({ topic, partition })),
+    );
+    const answers = await this.group.committed(all, signal);
+    all.forEach(({ topic, partition }, index) => {
+      const isKnown = answers[index]?.kind === 'committed';
+      if (isKnown && partition > (this.#highest.get(topic) ?? -1))
+        this.#highest.set(topic, partition);
+    });
+  }
+}
