@@ -62,6 +62,7 @@ export class KafkajsDriver implements BrokerDriver {
           sessionId,
           options: resolved,
           metadataMaxAgeMs: this.#settings.metadataMaxAgeMs,
+          rackId: this.#settings.rackId,
           share: this.#budget.join(),
           logger: this.#logger,
           onFallback: (error) => this.#tellFallback(resolved.groupId, error),

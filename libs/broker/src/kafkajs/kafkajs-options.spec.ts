@@ -8,6 +8,7 @@ describe('the options of the Kafka driver', () => {
   it('have defaults', () => {
     expect(settingsOf({})).toMatchObject({
       clientId: 'nest-event-bus',
+      rackId: undefined,
       metadataMaxAgeMs: 10_000,
     });
   });
@@ -15,6 +16,7 @@ describe('the options of the Kafka driver', () => {
   it.each<Partial<KafkajsOptions>>([
     { metadataMaxAgeMs: 0 },
     { metadataMaxAgeMs: 1.5 },
+    { rackId: '' },
   ])('are refused where they make no sense: %p', (options) => {
     expect(() => settingsOf(options)).toThrow(InvalidOptionError);
   });

@@ -11,6 +11,12 @@ export interface KafkajsOptions {
   readonly brokers: readonly string[] | string;
   /** Default `nest-event-bus`. */
   readonly clientId?: string;
+  /**
+   * Where this process runs, as the brokers' `broker.rack` says it. Records are then read from a
+   * replica in the same place, if the brokers have a `replica.selector.class` that knows racks
+   * (KIP-392). Default: from the leader.
+   */
+  readonly rackId?: string;
   readonly ssl?: boolean | TlsOptions;
   readonly sasl?: SaslOptions;
   /** Default 5 s. */
@@ -28,6 +34,7 @@ export interface KafkajsOptions {
 const KEYS = [
   'brokers',
   'clientId',
+  'rackId',
   'ssl',
   'sasl',
   'connectionTimeoutMs',
@@ -41,6 +48,7 @@ const KEYS = [
 export interface ClusterSettings {
   readonly brokers: readonly string[];
   readonly clientId: string;
+  readonly rackId: string | undefined;
   readonly ssl?: unknown;
   readonly sasl?: SaslOptions;
   readonly connectionTimeoutMs: number;
@@ -53,12 +61,20 @@ export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings
   return {
     brokers: addresses(options.brokers),
     clientId: options.clientId ?? 'nest-event-bus',
+    rackId: rack(options.rackId),
     connectionTimeoutMs: milliseconds('connectionTimeoutMs', options.connectionTimeoutMs ?? 5_000),
     requestTimeoutMs: milliseconds('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
     metadataMaxAgeMs: milliseconds('metadataMaxAgeMs', options.metadataMaxAgeMs ?? 10_000),
     ...(options.ssl ? { ssl: options.ssl === true ? {} : { ...options.ssl } } : {}),
     ...(options.sasl ? { sasl: validateSaslOptions(options.sasl) } : {}),
   };
+}
+
+function rack(rackId: string | undefined): string | undefined {
+  if (rackId === undefined || (typeof rackId === 'string' && rackId !== '')) return rackId;
+  throw new InvalidOptionError(
+    'rackId must be a text that is not empty: leave it out, or name the rack.',
+  );
 }
 
 function addresses(brokers: KafkajsOptions['brokers']): readonly string[] {

@@ -5,6 +5,8 @@ export const DEFAULT_KAFKA_VERSION = '4.1.1';
 export interface KafkaServerOptions {
   /** Default 1. Three form a cluster with replication 3 and min in-sync replicas 2. */
   readonly brokers?: 1 | 3;
+  /** Where the brokers stand, one name each (`broker.rack`). Default: nowhere. */
+  readonly racks?: readonly string[];
   /** Broker settings that win over the test defaults. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Keeps Kafka's own `group.*` settings (3 s before a new group's first rebalance, sessions of 6 s at least). */
@@ -26,6 +28,7 @@ export interface KafkaRecipe extends Required<KafkaServerOptions> {}
 export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
   return {
     brokers: options.brokers ?? 1,
+    racks: options.racks ?? [],
     settings: options.settings ?? {},
     stockGroupSettings: options.stockGroupSettings ?? false,
     proxied: options.proxied ?? false,
@@ -40,6 +43,7 @@ export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
 export function needsOfJava(recipe: KafkaRecipe): string[] {
   const needs: string[] = [];
   if (recipe.brokers > 1) needs.push(`${recipe.brokers} brokers`);
+  if (recipe.racks.length > 0) needs.push('racks');
   if (Object.keys(recipe.settings).length > 0) needs.push('broker settings');
   if (recipe.stockGroupSettings) needs.push('stock group settings');
   if (recipe.proxied) needs.push('proxies');

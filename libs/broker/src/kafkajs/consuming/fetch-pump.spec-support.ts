@@ -31,6 +31,7 @@ export class PendingFetch {
     readonly order: readonly number[],
     /** By which the broker knows whether our metadata are of today. */
     readonly leaderEpochs: readonly number[],
+    readonly rackId: string,
   ) {}
 
   answer(...partitions: Partial<FetchedPartition>[]): void {
@@ -53,6 +54,7 @@ const emptyPartition: FetchedPartition = {
   highWatermark: 0,
   lastStableOffset: 0,
   logStartOffset: 0,
+  preferredReplica: -1,
   aborted: [],
   records: null,
 };
@@ -93,6 +95,7 @@ export class PumpUnderTest {
   readonly cluster = this.#scriptedCluster();
   leaders: readonly number[] = [1, 1, 1, 1];
   leaderEpoch = 0;
+  nodes: readonly number[] = [];
   readonly epochQuestions: EpochQuestion[] = [];
   epochEnd: (question: EpochQuestion) => Partial<EpochEnd> | Promise<Partial<EpochEnd>> = () => {
     throw new Error('No leader was to be asked about its log.');
@@ -100,7 +103,7 @@ export class PumpUnderTest {
   metadataCode = 0;
   topicId: string | null = null;
 
-  constructor(options: { readonly budgetBytes?: number } = {}) {
+  constructor(options: { readonly budgetBytes?: number; readonly rackId?: string } = {}) {
     this.budget = new PrefetchBudget(options.budgetBytes ?? 64 * 1024 * 1024);
     this.intake = new RecordIntake(this.ownership, (partition, error) => {
       partition.dropChunks();
@@ -111,6 +114,7 @@ export class PumpUnderTest {
       sessionId: 's',
       isolation: 'read_committed',
       fetch: FETCH,
+      rackId: options.rackId,
       share: this.budget.join(),
       host: {
         partitions: this.ownership,
@@ -167,7 +171,7 @@ export class PumpUnderTest {
 
   #scriptedCluster(): FetchCluster {
     const metadata = new Metadata(this.runtime, async (topics) => ({
-      brokers: [],
+      brokers: this.nodes.map((id) => ({ id, host: 'broker', port: 1, rack: null })),
       clusterId: null,
       controllerId: 1,
       topics: topics.map((name) => ({
@@ -194,7 +198,7 @@ export class PumpUnderTest {
       if (request.apiKey !== FETCH_KEY)
         return (await this.#epochEnds(node as number, await request.encode(3))) as T;
       const body = await request.encode(11);
-      const { maxWaitMs, offsets, order, leaderEpochs } = readFetch(body);
+      const { maxWaitMs, offsets, order, leaderEpochs, rackId } = readFetch(body);
       const pending = new PendingFetch(
         node as number,
         lane,
@@ -202,6 +206,7 @@ export class PumpUnderTest {
         offsets,
         order,
         leaderEpochs,
+        rackId,
       );
       this.fetches.push(pending);
       return abortable(pending.answered.promise as Promise<T>, options.signal);
@@ -219,7 +224,7 @@ export class PumpUnderTest {
 /** The body of a Fetch 11: what was asked, by partition. */
 function readFetch(
   body: Buffer,
-): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | 'order' | 'leaderEpochs'> {
+): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | 'order' | 'leaderEpochs' | 'rackId'> {
   const reader = new Reader(body);
   reader.int32();
   const maxWaitMs = reader.int32();
@@ -235,8 +240,10 @@ function readFetch(
     });
   });
   const questions = asked.flat();
+  reader.int32();
   return {
     maxWaitMs,
+    rackId: reader.string(),
     offsets: Object.fromEntries(questions.map(({ partition, offset }) => [partition, offset])),
     order: questions.map(({ partition }) => partition),
     leaderEpochs: questions.map(({ leaderEpoch }) => leaderEpoch),

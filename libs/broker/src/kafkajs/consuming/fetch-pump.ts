@@ -41,6 +41,8 @@ export interface FetchPumpOptions {
   readonly sessionId: string;
   readonly isolation: Isolation;
   readonly fetch: Required<FetchOptions>;
+  /** Where we are. */
+  readonly rackId?: string;
   readonly share: BudgetShare;
   readonly host: FetchPumpHost;
 }
@@ -144,8 +146,10 @@ export class FetchPump {
         leaderless.push(partition);
         continue;
       }
-      const those = partition.mustBeChecked(this.#leaderEpoch(partition)) ? doubtful : wanted;
-      if (!those.get(leader)?.push(partition)) those.set(leader, [partition]);
+      const isDoubtful = partition.mustBeChecked(this.#leaderEpoch(partition));
+      const those = isDoubtful ? doubtful : wanted;
+      const node = isDoubtful ? leader : this.#sourceOf(partition, leader, now);
+      if (!those.get(node)?.push(partition)) those.set(node, [partition]);
     }
     if (rest < Infinity) this.#wakeIn(rest);
     if (leaderless.length > 0) void this.#leaders.find(leaderless);
@@ -208,6 +212,7 @@ export class FetchPump {
           minBytes: fetch.minBytes,
           maxBytes: bytes,
           isolation: this.#options.isolation,
+          rackId: this.#rackOf(questions),
           partitions: questions.map(({ partition, offset }) => ({
             topic: partition.topic,
             topicId: partition.topicId,
@@ -246,6 +251,7 @@ export class FetchPump {
   #accept({ partition, offset }: Question, fetched: FetchedPartition, hold: AnswerHold): void {
     const { records } = fetched;
     this.#options.host.onProgress(partition);
+    if (fetched.preferredReplica >= 0) return this.#goTo(fetched.preferredReplica, partition);
     if (!records || records.length === 0) {
       partition.emptyAt = offset;
       return;
@@ -269,6 +275,20 @@ export class FetchPump {
     });
     // Reading them will tell the trouble.
     if (end <= offset) this.#reactions.fruitless(partition);
+  }
+
+  #goTo(replica: number, partition: OwnedPartition): void {
+    const { metadata, runtime } = this.#options.cluster;
+    if (metadata.brokers.has(replica)) return partition.nearby.choose(replica, runtime.monotonic());
+    this.#reactions.fruitless(partition);
+    void this.#leaders.find([partition]);
+  }
+
+  /** One that must not be sent away is asked for without a word about where we are. */
+  #rackOf(questions: readonly Question[]): string | undefined {
+    const now = this.#options.cluster.runtime.monotonic();
+    const areWelcome = questions.every(({ partition }) => partition.nearby.isWelcome(now));
+    return areWelcome ? this.#options.rackId : undefined;
   }
 
   #failed(node: number, questions: readonly Question[], error: BrokerError): void {
@@ -298,6 +318,13 @@ export class FetchPump {
     if (topicId === null || stopped !== undefined) return false;
     const known = this.#options.cluster.metadata.topic(topic)?.id ?? null;
     return known !== null && known !== topicId;
+  }
+
+  /** The leader, or the replica that it has sent us to and that is still there. */
+  #sourceOf({ nearby }: OwnedPartition, leader: number, now: number): number {
+    const replica = nearby.at(now);
+    if (replica === undefined) return leader;
+    return this.#options.cluster.metadata.brokers.has(replica) ? replica : leader;
   }
 
   #leaderEpoch({ topic, partition }: OwnedPartition): number {

@@ -31,7 +31,9 @@ export class FetchReactions {
   /** The whole request failed. */
   failed(node: number, partitions: readonly OwnedPartition[], error: BrokerError): void {
     const restMs = this.#backoff(node).next();
+    const now = this.runtime.monotonic();
     for (const partition of partitions) {
+      partition.nearby.avoid(now);
       this.#rest(partition, restMs);
       this.host.onTrouble(partition, error);
     }
@@ -43,7 +45,13 @@ export class FetchReactions {
     this.#rest(partition, SHORT_REST_MS);
   }
 
+  /** What a replica near us refuses, its leader may give: only that one's word counts. */
   refused(partition: OwnedPartition, code: number): void {
+    const now = this.runtime.monotonic();
+    if (partition.nearby.at(now) !== undefined) {
+      partition.nearby.avoid(now);
+      return this.fruitless(partition);
+    }
     switch (reactionTo('fetch', code)) {
       case 'out-of-range':
         return this.#outOfRange(partition);

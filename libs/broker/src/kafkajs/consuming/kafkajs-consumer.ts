@@ -41,6 +41,7 @@ export interface KafkajsConsumerParts {
   readonly options: ResolvedConsumerOptions;
   /** How often the leader of the group looks for new partitions. */
   readonly metadataMaxAgeMs: number;
+  readonly rackId: string | undefined;
   readonly share: BudgetShare;
   readonly logger: DriverLogger;
   /** The broker does not offer the protocol that was asked for. */
@@ -88,6 +89,7 @@ export class KafkajsConsumer implements ConsumerSession {
       sessionId,
       isolation: options.isolation,
       fetch: options.fetch,
+      rackId: parts.rackId,
       share,
       host: {
         partitions: this.#ownership,

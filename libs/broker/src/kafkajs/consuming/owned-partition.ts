@@ -2,6 +2,7 @@ import { LogTruncatedError, TopicRecreatedError, type PartitionError } from '../
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
 import type { RecordBatchReader } from '../../records/index.js';
 import { EpochTrail } from './epoch-trail.js';
+import { NearbyReplica } from './nearby-replica.js';
 
 /** Records of one partition out of one answer. */
 export interface FetchedChunk {
@@ -31,6 +32,7 @@ export class OwnedPartition implements TopicPartition {
   journey = 0;
   /** Who wrote what was handed out. */
   readonly trail = new EpochTrail();
+  readonly nearby = new NearbyReplica();
   readonly #leaving = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];

@@ -60,6 +60,7 @@ export class TruncationCheck {
   #question(owned: OwnedPartition): Question {
     const { topic, partition, trail } = owned;
     owned.dropChunks();
+    owned.nearby.forget();
     const known = this.options.cluster.metadata.partition(topic, partition);
     const currentEpoch = known?.leaderEpoch ?? -1;
     return { topic, partition, owned, journey: owned.ask(), currentEpoch, epoch: trail.last };

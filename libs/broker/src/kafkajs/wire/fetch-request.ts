@@ -19,6 +19,8 @@ export interface FetchParameters {
   readonly minBytes: number;
   readonly maxBytes: number;
   readonly isolation: Isolation;
+  /** Where we are: a leader may send us to a replica that is nearer (KIP-392). */
+  readonly rackId?: string;
   readonly partitions: readonly FetchPosition[];
 }
 
@@ -27,6 +29,8 @@ export interface FetchedPartition extends TopicPartition {
   readonly highWatermark: number;
   readonly lastStableOffset: number;
   readonly logStartOffset: number;
+  /** Where to read instead; -1 where this is the place. No records come with it. */
+  readonly preferredReplica: number;
   readonly aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
   /** A view into the answer. */
   readonly records: Buffer | null;
@@ -83,7 +87,7 @@ function writeByName(writer: Writer, fetch: FetchParameters): void {
         .int32(position.maxBytes);
     });
   });
-  writer.int32(0).string('');
+  writer.int32(0).string(fetch.rackId ?? '');
 }
 
 function writeById(writer: Writer, fetch: FetchParameters): void {
@@ -104,7 +108,7 @@ function writeById(writer: Writer, fetch: FetchParameters): void {
   });
   writer
     .compactArray([], () => undefined)
-    .compactString('')
+    .compactString(fetch.rackId ?? '')
     .noTags();
 }
 
@@ -117,8 +121,8 @@ function readByName(reader: Reader): FetchAnswer {
     return reader.array(() => {
       const head = readPartitionHead(reader);
       const aborted = reader.array(() => readAborted(reader));
-      reader.int32();
-      return { topic, ...head, aborted, records: reader.nullableBytes() };
+      const preferredReplica = reader.int32();
+      return { topic, ...head, aborted, preferredReplica, records: reader.nullableBytes() };
     });
   });
   return { code, partitions: partitions.flat() };
@@ -137,10 +141,10 @@ function readById(reader: Reader, names: ReadonlyMap<string | null, string>): Fe
         reader.skipTags();
         return transaction;
       });
-      reader.int32();
+      const preferredReplica = reader.int32();
       const records = reader.compactNullableBytes();
       reader.skipTags();
-      return { topic, ...head, aborted, records };
+      return { topic, ...head, aborted, preferredReplica, records };
     });
     reader.skipTags();
     return those;

@@ -16,6 +16,7 @@ export interface BrokerPlace {
 export function brokerSettings(place: BrokerPlace, recipe: KafkaRecipe): Record<string, string> {
   return {
     ...placeSettings(place),
+    ...rackSetting(recipe.racks[place.id]),
     ...listenerSettings(place.ports, recipe.security.listeners),
     ...securitySettings(recipe.security, place.certificateFolder),
     ...testSettings(recipe),
@@ -47,6 +48,10 @@ function placeSettings({ id, controllers, dataFolder }: BrokerPlace): Record<str
     'controller.quorum.voters': controllers.map((port, node) => `${node}@${HOST}:${port}`).join(),
     'log.dirs': dataFolder,
   };
+}
+
+function rackSetting(rack: string | undefined): Record<string, string> {
+  return rack === undefined ? {} : { 'broker.rack': rack };
 }
 
 /** With fewer in-sync replicas a record that was acknowledged could truly be lost, and a test would blame us. */

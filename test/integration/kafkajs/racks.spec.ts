@@ -1,0 +1,109 @@
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import type { BrokerDriver } from '@nest-event-bus/broker';
+import { eventually, unique } from '@nest-event-bus/testing';
+import { describeWithCluster } from '../support/index.js';
+
+jest.setTimeout(90_000);
+
+const RACKS = ['north', 'east', 'south'];
+const RECORDS = 50;
+const VALUE = 'x'.repeat(10_000);
+const MOST = (RECORDS * VALUE.length) / 2;
+
+describeWithCluster(
+  'brokers that know in which rack they stand',
+  {
+    brokers: 3,
+    racks: RACKS,
+    proxied: true,
+    settings: {
+      'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
+    },
+  },
+  (cluster) => {
+    const drivers: BrokerDriver[] = [];
+    afterEach(() => Promise.all(drivers.splice(0).map((driver) => driver.close())));
+
+    const driverIn = (rackId?: string): BrokerDriver => {
+      const driver = kafkajs({
+        brokers: cluster().proxiedBrokers,
+        connectionTimeoutMs: 1_000,
+        requestTimeoutMs: 3_000,
+        ...(rackId && { rackId }),
+      });
+      drivers.push(driver);
+      return driver;
+    };
+
+    /** A topic of one partition, written to past the proxies, and which broker leads it. */
+    const written = async () => {
+      const driver = kafkajs({ brokers: cluster().brokers });
+      drivers.push(driver);
+      const topic = unique('racks');
+      const admin = driver.admin();
+      await admin.createTopics([{ name: topic, partitions: 1 }]);
+      const producer = driver.producer();
+      const write = () =>
+        producer.send(
+          Array.from({ length: RECORDS }, () => ({ topic, partition: 0, value: VALUE })),
+        );
+      await write();
+      const partition = async () => (await admin.topics([topic]))[0]?.partitions[0];
+      await eventually(async () => (await partition())?.inSync.length === 3, {
+        timeoutMs: 30_000,
+        description: 'all replicas to be in sync',
+      });
+      return { topic, write, leader: (await partition())?.leader ?? -1 };
+    };
+
+    const reader = async (driver: BrokerDriver, topic: string) => {
+      const session = driver.consumer({ groupId: unique('group'), topics: [topic] });
+      const offsets: number[] = [];
+      const ignore = (): void => undefined;
+      await session.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore });
+      void (async () => {
+        for (;;) for (const { offset } of await session.poll(100)) offsets.push(offset);
+      })().catch(() => undefined);
+      const has = (count: number) =>
+        eventually(() => offsets.length >= count, {
+          timeoutMs: 45_000,
+          description: `${count} records`,
+        });
+      return { offsets, has };
+    };
+
+    const bytesFrom = (): number[] =>
+      cluster().proxies.map((proxy) => proxy.bytes.toClient.forwarded);
+
+    /** Which brokers gave most of what was read meanwhile. */
+    const servedBy = async (work: () => Promise<unknown>): Promise<number[]> => {
+      const before = bytesFrom();
+      await work();
+      return bytesFrom().flatMap((bytes, broker) =>
+        bytes - (before[broker] ?? 0) > MOST ? [broker] : [],
+      );
+    };
+
+    it('are read from where the reader is, whoever leads', async () => {
+      const { topic, leader } = await written();
+      for (const [broker, rack] of RACKS.entries())
+        expect(
+          await servedBy(async () => (await reader(driverIn(rack), topic)).has(RECORDS)),
+        ).toEqual([broker]);
+      expect(await servedBy(async () => (await reader(driverIn(), topic)).has(RECORDS))).toEqual([
+        leader,
+      ]);
+    });
+
+    it('are read from the leader while the near one is away, and nothing is missed', async () => {
+      const { topic, leader, write } = await written();
+      const near = (leader + 1) % 3;
+      const { offsets, has } = await reader(driverIn(RACKS[near]), topic);
+      await has(RECORDS);
+      await cluster().kill(near);
+      await write();
+      await has(2 * RECORDS);
+      expect(offsets).toEqual(Array.from({ length: 2 * RECORDS }, (_, offset) => offset));
+    });
+  },
+);
