@@ -3,7 +3,7 @@ import { deepFreeze } from './plain-object.js';
 /** What holds where neither the application nor its preset says anything. */
 export const EVENTBUS_DEFAULTS = deepFreeze({
   enabled: true,
-  cluster: { clientId: 'nest-event-bus', ssl: false },
+  cluster: { clientId: 'nest-event-bus', ssl: false, metadataMaxAgeMs: 10_000 },
   shutdown: { drainTimeoutMs: 30_000 },
   startup: { concurrency: 16 },
   metrics: { enabled: true },

@@ -59,8 +59,13 @@ export class ClusterProperties {
   )
   sasl?: object;
 
+  /** Where this process runs, as the brokers say it: records are read from a replica in the same rack. */
   @IsText()
   rackId?: string;
+
+  /** How often new partitions are looked for. Default 10 s. */
+  @IsDuration()
+  metadataMaxAgeMs?: Duration;
 }
 
 export class ShutdownProperties {

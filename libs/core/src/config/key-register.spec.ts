@@ -81,13 +81,6 @@ describe('A key without an effect', () => {
     expect(pendingKeys({})).toEqual([]);
   });
 
-  it('is told of clusters, too', () => {
-    const clusters = { default: { rackId: 'r1', clientId: 'shop' } };
-    expect(pendingKeys({}, { clusters }).map(({ path }) => path)).toEqual([
-      'clusters.default.rackId',
-    ]);
-  });
-
   it('is none of those that work', () => {
     const working = resolvedOrders({ concurrency: 2, ackMode: 'MANUAL', offsetReset: 'latest' });
     expect(working.concurrency).toBe(2);

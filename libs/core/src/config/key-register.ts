@@ -70,7 +70,8 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('clusters.*.clientId', CLUSTERS),
   root('clusters.*.ssl', CLUSTERS),
   root('clusters.*.sasl', CLUSTERS),
-  root('clusters.*.rackId', PENDING),
+  root('clusters.*.rackId', '../../../test/integration/core/racks.spec.ts'),
+  root('clusters.*.metadataMaxAgeMs', '../../../test/integration/core/growth.spec.ts'),
   binding('preset', BINDING),
   binding('topic', 'module/event-bus-module.spec.ts'),
   binding('groupId', 'module/event-bus-module.spec.ts'),
@@ -198,14 +199,11 @@ const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
   KEY_REGISTER.filter(({ effect }) => effect === PENDING).map((entry) => [entry.key, entry]),
 );
 
-/** Of the layers of bindings, or of clusters: what they ask for that nothing does yet. Each is named once. */
-export function keysWithoutEffect(
-  layers: readonly Layer[],
-  map: 'bindings' | 'clusters' = 'bindings',
-): readonly PendingKey[] {
+/** Of the layers of bindings: what they ask for that nothing does yet. Each is named once. */
+export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey[] {
   const found = layers.flatMap(({ values, source, path }) =>
     leaves(values)
-      .filter(({ key, value }) => isPending(`${map}.*.${key}`, value))
+      .filter(({ key, value }) => isPending(`bindings.*.${key}`, value))
       .map(({ key }) => ({ key, path: `${path}.${key}`, source })),
   );
   return [...new Map(found.map((pending) => [pending.path, pending])).values()];

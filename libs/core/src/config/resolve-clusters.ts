@@ -73,6 +73,7 @@ const cluster = (
     ssl = EVENTBUS_DEFAULTS.cluster.ssl,
     sasl,
     rackId,
+    metadataMaxAgeMs = EVENTBUS_DEFAULTS.cluster.metadataMaxAgeMs,
   }: ClusterLayer['values'],
 ): ResolvedCluster =>
   Object.freeze({
@@ -83,6 +84,7 @@ const cluster = (
     ssl,
     sasl,
     rackId,
+    metadataMaxAgeMs,
   });
 
 function clusterLayers(layers: readonly Layer[], violations: Violations): ClusterLayers {

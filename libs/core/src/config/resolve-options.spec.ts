@@ -74,6 +74,7 @@ describe('A cluster', () => {
         ssl: false,
         sasl: undefined,
         rackId: undefined,
+        metadataMaxAgeMs: 10_000,
       },
     });
   });
@@ -83,12 +84,21 @@ describe('A cluster', () => {
       brokers: ['a:1'],
       clusters: {
         default: { clientId: 'shop', ssl: true },
-        eu: { brokers: '[::1]:9092', sasl: { mechanism: 'plain' }, rackId: 'r1' },
+        eu: {
+          brokers: '[::1]:9092',
+          sasl: { mechanism: 'plain' },
+          rackId: 'r1',
+          metadataMaxAgeMs: '3s',
+        },
       },
       bindings: { orders: { ...binding, cluster: 'eu' } },
     });
     expect(clusters['default']).toMatchObject({ brokers: ['a:1'], clientId: 'shop', ssl: true });
-    expect(clusters['eu']).toMatchObject({ brokers: ['[::1]:9092'], rackId: 'r1' });
+    expect(clusters['eu']).toMatchObject({
+      brokers: ['[::1]:9092'],
+      rackId: 'r1',
+      metadataMaxAgeMs: 3_000,
+    });
     expect(bindings[0]?.cluster).toBe('eu');
   });
 

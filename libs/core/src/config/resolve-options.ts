@@ -68,7 +68,7 @@ export function resolveOptions(
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
     runtime: runtimeOf(roots),
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
-    pendingKeys: deepFreeze(pendingKeys(clusters, drafts)),
+    pendingKeys: deepFreeze(pendingKeys(drafts)),
     context,
   });
 }
@@ -215,20 +215,8 @@ function rejectSecond(
   violations.add('DUPLICATE_BINDING', below('bindings', name), name, message);
 }
 
-const pendingKeys = (
-  clusters: readonly ResolvedCluster[],
-  drafts: readonly BindingDraft[],
-): ResolvedOptions['pendingKeys'] => [
-  ...keysWithoutEffect(
-    clusters.map(({ alias, rackId }) => ({
-      source: 'the options',
-      path: below('clusters', alias),
-      values: { rackId },
-    })),
-    'clusters',
-  ),
-  ...keysWithoutEffect(drafts.flatMap((draft) => draft.layers)),
-];
+const pendingKeys = (drafts: readonly BindingDraft[]): ResolvedOptions['pendingKeys'] =>
+  keysWithoutEffect(drafts.flatMap((draft) => draft.layers));
 
 /** Shutdown, startup and metrics have no nesting: their defaults lie below what was said. */
 function sectionWithDefaults<T extends object>(given: unknown, defaults: T): Readonly<T> {

@@ -20,6 +20,7 @@ export interface ResolvedCluster {
   readonly ssl: boolean | object;
   readonly sasl: object | undefined;
   readonly rackId: string | undefined;
+  readonly metadataMaxAgeMs: number;
 }
 
 /** What a binding is resolved in, at start as well as later. */

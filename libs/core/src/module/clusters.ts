@@ -97,12 +97,14 @@ export class Clusters {
   /** A driver that was handed in belongs to the bus from then on, and is closed with it. */
   #driverOf({ driver, ...options }: ResolvedCluster): BrokerDriver {
     if (driver) return driver;
-    const { brokers, clientId, ssl, sasl } = options;
+    const { brokers, clientId, ssl, sasl, rackId, metadataMaxAgeMs } = options;
     return kafkajs({
       brokers: brokers ?? [],
       clientId,
       ssl,
       sasl: sasl as KafkajsOptions['sasl'],
+      rackId,
+      metadataMaxAgeMs,
       runtime: this.runtime,
       logger: this.logger,
     });
