@@ -147,6 +147,28 @@ it.each([
   expect(await world.committed('shop.retry-1')).toBe(bad.length);
 });
 
+it.each(['sooner', 'later'])(
+  'Whatever a deserializer throws, %s: each record is dead-lettered at once',
+  async (when) => {
+    const read = (bytes: Buffer): unknown => {
+      const value = JSON.parse(bytes.toString()) as string;
+      if (value.startsWith('bad: ')) throw THROWN[value.slice('bad: '.length)]?.();
+      return value;
+    };
+    const deserialize = when === 'sooner' ? read : async (bytes: Buffer) => read(bytes);
+    await start(Orders, { deserializer: { name: 'shop', deserialize } });
+    const bad = Object.keys(THROWN).map((name) => JSON.stringify(`bad: ${name}`));
+    await world.write('orders', ...bad, '"good"');
+    await world.runtime.advance(10_000);
+    expect(calls).toEqual(['orders good']);
+    const found = await letters();
+    expect(valuesOf(found)).toEqual(bad);
+    expect(new Set(found.map(({ dltCause }) => dltCause))).toEqual(new Set(['deserialization']));
+    expect(found.every(({ deserialization }) => deserialization?.format === 'shop')).toBe(true);
+    expect(await world.records('orders.retry-1')).toEqual([]);
+  },
+);
+
 const HUGE = 'h'.repeat(300_000);
 const FORGED: Readonly<Record<string, Readonly<Record<string, string | Buffer | null>>>> = {
   'huge texts': {

@@ -17,6 +17,7 @@ import { ReceivedContext, type ContextSource } from './received-context.js';
 import type { Receiver } from './received-headers.js';
 import { ReceivedRecord } from './received-record.js';
 import { schemaVersionCheck, type SchemaVersionCheck } from './schema-version.js';
+import { thrownError } from './thrown-error.js';
 import { UnknownTypes, typeName } from './unknown-types.js';
 
 export interface PreparationOptions {
@@ -135,8 +136,9 @@ export class Preparation implements ContextSource {
   #notRead(
     { topic, partition, offset }: BrokerRecord,
     bytes: Buffer,
-    cause: unknown,
+    thrown: unknown,
   ): FailedOutcome {
+    const cause = thrownError(thrown);
     if (cause instanceof EventBusException && cause.retriable)
       return { kind: 'failed', error: cause, attempts: 0, ending: 'delivered-again' };
     const format = this.#deserializer.name;

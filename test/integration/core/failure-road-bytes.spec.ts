@@ -1,0 +1,70 @@
+import type { OutgoingRecord } from '@nest-event-bus/broker';
+import { kafkajs } from '@nest-event-bus/broker/kafkajs';
+import { describeWithKafka } from '../support/index.js';
+import { OrdersStage, tiersOf } from './orders-stage.js';
+
+const HEADERS = [
+  { key: 'b', value: Buffer.from([0, 255]) },
+  { key: 'a', value: Buffer.from('1') },
+  { key: 'b', value: null },
+  { key: '', value: Buffer.from('') },
+  { key: 'a', value: Buffer.from('2') },
+];
+const isOwn = ({ key }: { readonly key: string }): boolean => !key.startsWith('x-eventbus-');
+
+const RECORDS: readonly Pick<OutgoingRecord, 'key' | 'value'>[] = [
+  { key: Buffer.from('k'), value: null },
+  { key: null, value: Buffer.from([0, 255, 1, 254]) },
+  { key: Buffer.from([0, 255]), value: Buffer.from('') },
+  { key: Buffer.from(''), value: Buffer.from('  { "id" : 1.0 }') },
+];
+
+describeWithKafka('records that fail, on a real Kafka', ({ brokers }) => {
+  it('keep their keys, values and headers byte for byte, in their order, through tiers and dead letters', async () => {
+    const stage = new OrdersStage(brokers);
+    const driver = kafkajs({ brokers });
+    try {
+      await stage.createTopics({ tiers: 2 });
+      const retry = { tier0: { maxAttempts: 1 }, tiers: tiersOf(100, 200) };
+      await stage.start({ retry, deserializer: 'raw' });
+      const timestamp = 1_700_000_000_123;
+      const written = RECORDS.map((record) => ({ ...record, headers: HEADERS, timestamp }));
+      const { topic } = stage;
+      await driver.producer().send(written.map((each) => ({ ...each, topic, partition: 0 })));
+      await stage.until(
+        'the dead letters',
+        async () => (await stage.letters()).length === RECORDS.length,
+      );
+      for (const name of [stage.retryTopic(1), stage.retryTopic(2), stage.deadLetterTopic]) {
+        const hops = await stage.records(name);
+        for (const { key, value } of RECORDS) {
+          const same = hops.filter((hop) => hop.headers.some(isOwn) && isEqual(hop.key, key));
+          expect(same).toHaveLength(name === stage.deadLetterTopic ? 1 : 3);
+          for (const hop of same) {
+            expect(hop.value).toEqual(value);
+            expect(hop.headers.filter(isOwn)).toEqual(HEADERS);
+          }
+        }
+      }
+      const letters = await stage.letters();
+      expect(letters.map(({ originalTimestamp }) => originalTimestamp)).toEqual(
+        RECORDS.map(() => timestamp),
+      );
+      expect(letters.map(({ originalOffset }) => originalOffset).toSorted()).toEqual([
+        0n,
+        1n,
+        2n,
+        3n,
+      ]);
+      expect(letters.every(({ totalAttempts }) => totalAttempts === 7)).toBe(true);
+    } finally {
+      await driver.close();
+      await stage.end();
+    }
+  }, 60_000);
+});
+
+function isEqual(one: Buffer | null, other: OutgoingRecord['key']): boolean {
+  if (one === null || other === null || other === undefined) return one === (other ?? null);
+  return one.equals(Buffer.from(other));
+}
