@@ -50,12 +50,9 @@ describeWithKafka('records that fail, on a real Kafka', ({ brokers }) => {
       expect(letters.map(({ originalTimestamp }) => originalTimestamp)).toEqual(
         RECORDS.map(() => timestamp),
       );
-      expect(letters.map(({ originalOffset }) => originalOffset).toSorted()).toEqual([
-        0n,
-        1n,
-        2n,
-        3n,
-      ]);
+      expect(new Set(letters.map(({ originalOffset }) => originalOffset))).toEqual(
+        new Set([0n, 1n, 2n, 3n]),
+      );
       expect(letters.every(({ totalAttempts }) => totalAttempts === 7)).toBe(true);
     } finally {
       await driver.close();
