@@ -1,3 +1,4 @@
+import type { OffsetCommit, PositionReset } from '../../port/consumer.js';
 import { AuthorizationError, ConnectionError } from '../../port/errors.js';
 import { silentLogger } from '../../port/silent-logger.js';
 import type { TopicPartition } from '../../port/record.js';
@@ -5,7 +6,7 @@ import { Deferred, VirtualRuntime } from '../../runtime/index.js';
 import type { Cluster } from '../wire/index.js';
 import { AssignmentRoad } from './assignment-road.js';
 import { Ownership } from './ownership.js';
-import type { StartPositions } from './start-positions.js';
+import type { Start, StartPositions } from './start-positions.js';
 import { StatusBoard } from './status-board.js';
 
 const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition })) as [
@@ -20,6 +21,9 @@ class Scene {
   /** What the listener was told, with the numbers of the partitions. */
   readonly told: string[] = [];
   asked = 0;
+  readonly kept: OffsetCommit[] = [];
+  /** Why it starts where it does; undefined at a committed offset. */
+  reset: Pick<PositionReset, 'policy' | 'reason'> | undefined;
   /** Where reading of a partition starts; throws while its leader cannot be asked. */
   startOf: (partition: number) => number | Promise<number> = () => 5;
   committed: (signal: AbortSignal) => Promise<[]> = () => Promise.resolve([]);
@@ -29,9 +33,11 @@ class Scene {
     cluster: { runtime: this.runtime, metadata: { topic: () => undefined } } as unknown as Cluster,
     ownership: this.ownership,
     positions: {
-      of: async ({ partition }: TopicPartition) => {
+      of: async ({ topic, partition }: TopicPartition): Promise<Start> => {
         this.asked++;
-        return { kind: 'at', offset: await this.startOf(partition) };
+        const offset = await this.startOf(partition);
+        const reset = this.reset && { topic, partition, from: null, to: offset, ...this.reset };
+        return { kind: 'at', offset, leaderEpoch: 7, ...(reset && { reset }) };
       },
     } as unknown as StartPositions,
     board: this.board,
@@ -43,7 +49,7 @@ class Scene {
       onRevoked: (partitions) => this.#tell('revoked', partitions),
       onLost: (partitions) => this.#tell('lost', partitions),
     }),
-    keep: () => undefined,
+    keep: (starts) => this.kept.push(...starts),
     onReady: () => undefined,
   });
 
@@ -140,6 +146,49 @@ describe('partitions whose committed offsets are refused', () => {
     await scene.runtime.advance(10_000);
     expect(scene.board.status.state).toBe('stable');
     expect(scene.runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('where a partition starts', () => {
+  const kept = { ...zero, offset: 5, leaderEpoch: 7 };
+
+  it.each([
+    [{ policy: 'latest', reason: 'no-offset' }, [kept]],
+    [{ policy: 'earliest', reason: 'new-partition' }, [kept]],
+    // From the beginning: looked for again, it is the same or there is no other.
+    [{ policy: 'earliest', reason: 'no-offset' }, []],
+    [undefined, []],
+  ] as const)(
+    'is committed if looking again could pass something over: %j',
+    async (reset, starts) => {
+      const scene = new Scene();
+      scene.reset = reset;
+      await scene.road.assigned([zero]);
+      expect(scene.kept).toEqual(starts);
+    },
+  );
+
+  it('is where the listener has sought, if it has', async () => {
+    const scene = new Scene();
+    scene.reset = { policy: 'latest', reason: 'no-offset' };
+    Object.defineProperty(scene.gates, 'assigned 0', {
+      get: () => scene.ownership.get(zero)?.moveTo(2),
+    });
+    await scene.road.assigned([zero]);
+    expect(scene.kept).toMatchObject([{ offset: 2 }]);
+  });
+
+  it('is not committed over what the listener has committed', async () => {
+    const scene = new Scene();
+    scene.reset = { policy: 'latest', reason: 'no-offset' };
+    const start = new Deferred<number>();
+    scene.startOf = () => start.promise;
+    const assigned = scene.road.assigned([zero]);
+    const owned = scene.ownership.get(zero);
+    if (owned) owned.isCommitted = true;
+    start.resolve(5);
+    await assigned;
+    expect(scene.kept).toEqual([]);
   });
 });
 

@@ -1,16 +1,8 @@
 import type { FetchOptions, Isolation } from '../../port/consumer.js';
 import { TopicRecreatedError, type BrokerError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
-import { HeaderNames, RecordBatchReader, RecordChunks, endOfBatches } from '../../records/index.js';
-import {
-  CONTROL_LANE,
-  errorOfCode,
-  fetchRequest,
-  type Cluster,
-  type FetchAnswer,
-  type FetchedPartition,
-} from '../wire/index.js';
-import { AnswerHold } from './answer-hold.js';
+import type { Cluster } from '../wire/index.js';
+import { FetchExchange, laneOf, type Way } from './fetch-exchange.js';
 import { FetchReactions, type FetchReactionsHost } from './fetch-reactions.js';
 import { forMany } from './for-many.js';
 import { LeaderSearch } from './leader-search.js';
@@ -47,15 +39,6 @@ export interface FetchPumpOptions {
   readonly host: FetchPumpHost;
 }
 
-/** The ways a broker can be asked; each has a connection of its own, for a broker answers a connection in order. */
-type Way = 'long' | 'side' | 'quick';
-
-interface Question {
-  readonly partition: OwnedPartition;
-  readonly journey: number;
-  readonly offset: number;
-}
-
 const SMALLEST_REQUEST = 64 * 1024;
 /** Requests of one broker that may be under way: long, side and quick, and one answer being read. */
 const REQUESTS_PER_BROKER = 4;
@@ -72,12 +55,11 @@ const QUICK_AGAIN_MS = 100;
 export class FetchPump {
   readonly #options: FetchPumpOptions;
   readonly #busy = new Map<string, number>();
-  readonly #chunks = new RecordChunks();
-  readonly #headerNames = new HeaderNames();
   readonly #abort = new AbortController();
   readonly #leaders: LeaderSearch;
   readonly #reactions: FetchReactions;
   readonly #truncation: TruncationCheck;
+  readonly #exchange: FetchExchange;
   #turn = 0;
   #timer: { readonly timer: Timer; readonly at: number } | undefined;
   #scheduled = false;
@@ -103,6 +85,13 @@ export class FetchPump {
       ended: this.#abort.signal,
       onDone: () => this.wake(),
     });
+    this.#exchange = new FetchExchange({
+      ...options,
+      reactions: this.#reactions,
+      ended: this.#abort.signal,
+      findLeader: (partition) => void this.#leaders.find([partition]),
+      onRoom: () => this.wake(),
+    });
   }
 
   /** Looks again at what is wanted, once for all calls of this turn. */
@@ -121,10 +110,11 @@ export class FetchPump {
   }
 
   close(reason: Error): void {
+    const { cluster, sessionId } = this.#options;
     this.#abort.abort(reason);
     this.#timer?.timer.cancel();
     for (const way of ['long', 'side'] as const)
-      this.#options.cluster.closeLane(this.#lane(way), reason as BrokerError);
+      cluster.closeLane(laneOf(way, sessionId), reason as BrokerError);
   }
 
   #pump(): void {
@@ -146,7 +136,9 @@ export class FetchPump {
         leaderless.push(partition);
         continue;
       }
-      const isDoubtful = partition.mustBeChecked(this.#leaderEpoch(partition));
+      const isDoubtful = partition.mustBeChecked(
+        cluster.metadata.leaderEpoch(partition.topic, partition.partition),
+      );
       const those = isDoubtful ? doubtful : wanted;
       const node = isDoubtful ? leader : this.#sourceOf(partition, leader, now);
       if (!those.get(node)?.push(partition)) those.set(node, [partition]);
@@ -185,8 +177,9 @@ export class FetchPump {
     }));
     share.take(bytes);
     this.#busy.set(`${node}/${way}`, cluster.runtime.monotonic());
-    void this.#exchange(node, way, questions, bytes)
-      .catch((error: unknown) => this.#failed(node, questions, error as BrokerError))
+    void this.#exchange
+      .run(node, way, questions, bytes)
+      .catch((error: unknown) => this.#failed(node, wanted, error as BrokerError))
       .finally(() => {
         for (const { partition, journey } of questions) partition.answered(journey);
         this.#busy.delete(`${node}/${way}`);
@@ -194,107 +187,8 @@ export class FetchPump {
       });
   }
 
-  async #exchange(
-    node: number,
-    way: Way,
-    questions: readonly Question[],
-    bytes: number,
-  ): Promise<void> {
-    const { cluster, fetch, share } = this.#options;
-    const maxWaitMs = way === 'quick' ? 0 : fetch.maxWaitMs;
-    let answer: FetchAnswer;
-    try {
-      answer = await cluster.request(
-        node,
-        this.#lane(way),
-        fetchRequest({
-          maxWaitMs,
-          minBytes: fetch.minBytes,
-          maxBytes: bytes,
-          isolation: this.#options.isolation,
-          rackId: this.#rackOf(questions),
-          partitions: questions.map(({ partition, offset }) => ({
-            topic: partition.topic,
-            topicId: partition.topicId,
-            partition: partition.partition,
-            offset,
-            leaderEpoch: this.#leaderEpoch(partition),
-            maxBytes: Math.min(fetch.maxPartitionBytes, bytes),
-          })),
-        }),
-        { timeoutMs: maxWaitMs + cluster.requestTimeoutMs, signal: this.#abort.signal },
-      );
-    } finally {
-      share.giveBack(bytes);
-    }
-    if (answer.code !== 0) throw errorOfCode(answer.code, `Fetching from broker ${node}`);
-    this.#reactions.answered(node);
-    this.#apply(questions, answer);
-  }
-
-  #apply(questions: readonly Question[], answer: FetchAnswer): void {
-    const hold = new AnswerHold(answer, this.#options.share, () => this.wake());
-    for (const question of questions) {
-      const { topic, partition } = question.partition;
-      const fetched = answer.partitions.find(
-        (candidate) => candidate.partition === partition && candidate.topic === topic,
-      );
-      if (question.partition.journey !== question.journey) continue;
-      if (!fetched) this.#reactions.fruitless(question.partition);
-      else if (fetched.code === 0) this.#accept(question, fetched, hold);
-      else this.#reactions.refused(question.partition, fetched.code);
-    }
-    hold.seal();
-    if (hold.parts > 0) this.#options.host.onRecords();
-  }
-
-  #accept({ partition, offset }: Question, fetched: FetchedPartition, hold: AnswerHold): void {
-    const { records } = fetched;
-    this.#options.host.onProgress(partition);
-    if (fetched.preferredReplica >= 0) return this.#goTo(fetched.preferredReplica, partition);
-    if (!records || records.length === 0) {
-      partition.emptyAt = offset;
-      return;
-    }
-    const { isolation, fetch } = this.#options;
-    const end = endOfBatches(records, offset);
-    partition.add({
-      reader: new RecordBatchReader(records, {
-        topic: partition.topic,
-        partition: partition.partition,
-        fetchOffset: offset,
-        isolation,
-        abortedTransactions: fetched.aborted,
-        checkCrc: fetch.checkCrc,
-        maxInflatedBytes: fetch.maxInflatedBytes,
-        chunks: this.#chunks,
-        headerNames: this.#headerNames,
-      }),
-      end,
-      release: hold.part(),
-    });
-    // Reading them will tell the trouble.
-    if (end <= offset) this.#reactions.fruitless(partition);
-  }
-
-  #goTo(replica: number, partition: OwnedPartition): void {
-    const { metadata, runtime } = this.#options.cluster;
-    if (metadata.brokers.has(replica)) return partition.nearby.choose(replica, runtime.monotonic());
-    this.#reactions.fruitless(partition);
-    void this.#leaders.find([partition]);
-  }
-
-  /** One that must not be sent away is asked for without a word about where we are. */
-  #rackOf(questions: readonly Question[]): string | undefined {
-    const now = this.#options.cluster.runtime.monotonic();
-    const areWelcome = questions.every(({ partition }) => partition.nearby.isWelcome(now));
-    return areWelcome ? this.#options.rackId : undefined;
-  }
-
-  #failed(node: number, questions: readonly Question[], error: BrokerError): void {
-    if (this.#abort.signal.aborted) return;
-    const partitions = questions.map(({ partition }) => partition);
-    this.#reactions.failed(node, partitions, error);
+  #failed(node: number, partitions: readonly OwnedPartition[], error: BrokerError): void {
+    if (!this.#abort.signal.aborted) this.#reactions.failed(node, partitions, error);
   }
 
   /** Room for an answer; what was fetched ahead for paused partitions has to give way. */
@@ -325,14 +219,6 @@ export class FetchPump {
     const replica = nearby.at(now);
     if (replica === undefined) return leader;
     return this.#options.cluster.metadata.brokers.has(replica) ? replica : leader;
-  }
-
-  #leaderEpoch({ topic, partition }: OwnedPartition): number {
-    return this.#options.cluster.metadata.partition(topic, partition)?.leaderEpoch ?? -1;
-  }
-
-  #lane(way: Way): string {
-    return way === 'quick' ? CONTROL_LANE : `fetch-${way}:${this.#options.sessionId}`;
   }
 
   #wakeIn(delayMs: number): void {

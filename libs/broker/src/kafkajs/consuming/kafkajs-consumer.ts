@@ -263,7 +263,9 @@ export class KafkajsConsumer implements ConsumerSession {
   #keep(starts: readonly OffsetCommit[]): void {
     if (starts.length === 0) return;
     this.#committer.commit(starts).catch((error: unknown) => {
-      this.#parts.logger.warn('Where partitions start could not be committed', {
+      // Taken away meanwhile: whoever has them now does the same.
+      const level = error instanceof FencedError ? 'debug' : 'warn';
+      this.#parts.logger[level]('Where partitions start could not be committed', {
         groupId: this.#parts.options.groupId,
         error: (error as Error).message,
       });

@@ -3,6 +3,7 @@ import { silentLogger } from '../../port/silent-logger.js';
 import type { TopicPartition } from '../../port/record.js';
 import { VirtualRuntime } from '../../runtime/index.js';
 import { Metadata, type FetchedOffset } from '../wire/index.js';
+import type { MetadataAnswer } from '../wire/metadata-request.js';
 import { PartitionGrowth } from './partition-growth.js';
 
 const UNKNOWN_TOPIC = 3;
@@ -11,30 +12,14 @@ class Scene {
   readonly runtime = new VirtualRuntime();
   /** How many partitions the topic has; 0 where there is none. */
   count = 2;
-  code = 0;
   /** Of which partitions the group has an offset. */
   committed: readonly number[] = [];
   asked: readonly TopicPartition[] = [];
   answersGroup = true;
-  readonly metadata = new Metadata(this.runtime, async (topics) => ({
-    brokers: [],
-    clusterId: null,
-    controllerId: 1,
-    topics: topics.map((name) => ({
-      code: this.count === 0 ? UNKNOWN_TOPIC : this.code,
-      name,
-      id: null,
-      internal: false,
-      partitions: Array.from({ length: this.count }, (_, partition) => ({
-        code: 0,
-        partition,
-        leader: 1,
-        leaderEpoch: 0,
-        replicas: [],
-        inSync: [],
-      })),
-    })),
-  }));
+  answersTopics = true;
+  readonly metadata = new Metadata(this.runtime, (topics) =>
+    this.answersTopics ? Promise.resolve(this.#metadataOf(topics)) : new Promise(() => undefined),
+  );
   readonly growth: PartitionGrowth;
 
   constructor(policy: OffsetReset) {
@@ -49,6 +34,25 @@ class Scene {
 
   isNew(partition: number): boolean {
     return this.growth.isNew({ topic: 'orders', partition });
+  }
+
+  #metadataOf(topics: readonly string[]): MetadataAnswer {
+    const partition = { code: 0, leader: 1, leaderEpoch: 0, replicas: [], inSync: [] };
+    return {
+      brokers: [],
+      clusterId: null,
+      controllerId: 1,
+      topics: topics.map((name) => ({
+        code: this.count === 0 ? UNKNOWN_TOPIC : 0,
+        name,
+        id: null,
+        internal: false,
+        partitions: Array.from({ length: this.count }, (_, index) => ({
+          ...partition,
+          partition: index,
+        })),
+      })),
+    };
   }
 
   #committed(
@@ -144,5 +148,14 @@ describe('a group that does not answer', () => {
     await look;
     expect(scene.isNew(0)).toBe(false);
     expect(scene.runtime.pendingTimers).toBe(0);
+  });
+
+  it('nor does a cluster that is not there', async () => {
+    const scene = new Scene('none');
+    scene.answersTopics = false;
+    const look = scene.growth.look();
+    await scene.runtime.advance(5_000);
+    await look;
+    expect(scene.isNew(0)).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import type { DriverLogger } from '../../port/driver.js';
 import type { OffsetReset } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
-import { sleep } from '../../runtime/index.js';
+import { abortable, sleep } from '../../runtime/index.js';
 import type { Cluster, FetchedOffset } from '../wire/index.js';
 
 export interface PartitionGrowthOptions {
@@ -41,9 +41,10 @@ export class PartitionGrowth {
     const timer = cluster.runtime.setTimer(
       () => over.abort(new Error(`There was no answer within ${PATIENCE_MS} ms.`)),
       PATIENCE_MS,
+      { background: true },
     );
     try {
-      await this.#lookAtTopics();
+      await abortable(this.#lookAtTopics(), over.signal);
       if (policy === 'latest') await this.#lookAtGroup(over.signal);
     } catch (error) {
       logger.debug('What the group had before could not be looked up.', { error });
@@ -76,7 +77,7 @@ export class PartitionGrowth {
   /** What is still missing then has no partitions now: all that it gets are new. */
   async #lookAgain(): Promise<void> {
     const { metadata, runtime } = this.options.cluster;
-    await sleep(runtime, SECOND_LOOK_MS);
+    await sleep(runtime, SECOND_LOOK_MS, undefined, { background: true });
     await metadata.refresh(this.options.topics);
     this.note();
     for (const topic of this.#missing()) this.#counts.set(topic, 0);

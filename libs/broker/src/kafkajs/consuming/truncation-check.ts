@@ -61,8 +61,7 @@ export class TruncationCheck {
     const { topic, partition, trail } = owned;
     owned.dropChunks();
     owned.nearby.forget();
-    const known = this.options.cluster.metadata.partition(topic, partition);
-    const currentEpoch = known?.leaderEpoch ?? -1;
+    const currentEpoch = this.options.cluster.metadata.leaderEpoch(topic, partition);
     return { topic, partition, owned, journey: owned.ask(), currentEpoch, epoch: trail.last };
   }
 

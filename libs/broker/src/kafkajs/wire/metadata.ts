@@ -65,6 +65,11 @@ export class Metadata {
     return leader >= 0 ? leader : undefined;
   }
 
+  /** Of that leader; -1 where it is not known. */
+  leaderEpoch(topic: string, partition: number): number {
+    return this.partition(topic, partition)?.leaderEpoch ?? -1;
+  }
+
   /**
    * Asks unless every topic is known without an error and fresh. What others will soon want to know
    * again is asked for along: many sessions that look from time to time share their requests.

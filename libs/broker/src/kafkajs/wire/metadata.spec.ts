@@ -1,0 +1,55 @@
+import { VirtualRuntime } from '../../runtime/index.js';
+import { Metadata } from './metadata.js';
+
+const MAX_AGE_MS = 10_000;
+
+class Scene {
+  readonly runtime = new VirtualRuntime();
+  /** The topics of each request. */
+  readonly requests: (readonly string[])[] = [];
+  missing: readonly string[] = [];
+  readonly metadata = new Metadata(this.runtime, (topics) => {
+    this.requests.push(topics);
+    return Promise.resolve({
+      brokers: [],
+      clusterId: null,
+      controllerId: 1,
+      topics: topics.map((name) => ({
+        code: this.missing.includes(name) ? 3 : 0,
+        name,
+        id: null,
+        internal: false,
+        partitions: [],
+      })),
+    });
+  });
+}
+
+describe('metadata that many look at from time to time', () => {
+  it('are asked for once for all of them', async () => {
+    const { runtime, metadata, requests } = new Scene();
+    const topics = Array.from({ length: 80 }, (_, index) => `t-${index}`);
+    await metadata.load(topics, MAX_AGE_MS);
+    requests.length = 0;
+    const minutes = 5;
+    for (let second = 0; second < minutes * 60; second++) {
+      await runtime.advance(1_000);
+      // Eight sessions look in each second, each of them every ten seconds.
+      const looking = topics.filter((_, index) => index % 10 === second % 10);
+      await Promise.all(looking.map((topic) => metadata.load([topic], MAX_AGE_MS)));
+    }
+    expect(requests.length).toBeLessThanOrEqual((minutes * 60_000) / (MAX_AGE_MS / 2));
+    expect(new Set(requests.flat())).toEqual(new Set(topics));
+  });
+
+  it('do not go on to be asked about a topic that is gone, unless somebody wants it', async () => {
+    const scene = new Scene();
+    scene.missing = ['gone'];
+    await scene.metadata.load(['here', 'gone'], MAX_AGE_MS);
+    await scene.runtime.advance(MAX_AGE_MS + 1);
+    await scene.metadata.load(['here'], MAX_AGE_MS);
+    expect(scene.requests.at(-1)).toEqual(['here']);
+    await scene.metadata.load(['gone'], MAX_AGE_MS);
+    expect(scene.requests.at(-1)).toEqual(['gone']);
+  });
+});
