@@ -171,7 +171,11 @@ async function twoReplicas(kafka: StartedKafka) {
     if (!first) throw new Error('The topic has a partition.');
     return first;
   };
-  const { leader, replicas } = await partition();
+  // Another broker than the one that made it may be asked.
+  const { leader, replicas } = await eventually(partition, {
+    timeoutMs: 30_000,
+    description: 'the topic to be known',
+  });
   const follower = replicas.find((each) => each !== leader) ?? -1;
   const leads = (broker: number): Promise<unknown> =>
     eventually(async () => (await partition()).leader === broker, {
