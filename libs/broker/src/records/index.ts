@@ -36,6 +36,7 @@ export { crc32c } from './crc32c.js';
 export { batchesIn, placeBatch, sealBatch, stampProducer } from './encoded-batch.js';
 export type { BatchPlacement, ProducerStamp } from './encoded-batch.js';
 export { endOfBatches } from './end-of-batches.js';
+export { EpochTrail } from './epoch-trail.js';
 export { HeaderNames } from './header-names.js';
 export { LogRecord, valueTextOf } from './log-record.js';
 export { MalformedBytesError } from './malformed-bytes-error.js';

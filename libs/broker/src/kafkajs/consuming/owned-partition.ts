@@ -1,7 +1,6 @@
 import { LogTruncatedError, TopicRecreatedError, type PartitionError } from '../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
-import type { RecordBatchReader } from '../../records/index.js';
-import { EpochTrail } from './epoch-trail.js';
+import { EpochTrail, type RecordBatchReader } from '../../records/index.js';
 import { NearbyReplica } from './nearby-replica.js';
 
 /** Records of one partition out of one answer. */

@@ -199,6 +199,23 @@ describe('Trouble in one partition', () => {
     },
   );
 
+  it('a log that was cut back behind a place that was sought is noticed, too', async () => {
+    const world = new GroupWorld();
+    const resets: PositionReset[] = [];
+    const member = await world.join({}, { onReset: (reset) => void resets.push(reset) });
+    await world.write('a');
+    await world.write('b');
+    await world.write('c');
+    for (let read = 0; read < 3;) read += (await world.poll(member)).length;
+    member.session.pause([first]);
+    member.session.seek(first, 2);
+    world.broker.faults.truncate(first, 1);
+    await world.write('other', 'and more');
+    member.session.resume([first]);
+    expect(valuesOf(await world.poll(member))).toEqual(['other', 'and more']);
+    expect(resets.at(-1)).toMatchObject({ from: 2, to: 1, reason: 'log-truncated' });
+  });
+
   it('a log that was cut back behind what was read stops it where the policy is none', async () => {
     const world = new GroupWorld();
     const setUp = await world.join();

@@ -1,6 +1,10 @@
-import type { PartitionError } from '../../../port/errors.js';
+import {
+  LogTruncatedError,
+  TopicRecreatedError,
+  type PartitionError,
+} from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
-import type { RecordBatchReader } from '../../../records/index.js';
+import { EpochTrail, type RecordBatchReader } from '../../../records/index.js';
 
 /** One partition while it is ours. Assigned again, it is another object: nothing of the old life reaches it. */
 export class OwnedPartition implements TopicPartition {
@@ -15,8 +19,8 @@ export class OwnedPartition implements TopicPartition {
   stopped: PartitionError | undefined;
   /** Not asked for while something about it is being found out. */
   isHeld = false;
-  /** Leader epoch of the last record that was handed out. */
-  lastEpoch = -1;
+  /** Who wrote what was handed out. */
+  readonly trail = new EpochTrail();
   #position = -1;
   #reader: RecordBatchReader | undefined;
   readonly #leaving = new AbortController();
@@ -42,7 +46,7 @@ export class OwnedPartition implements TopicPartition {
     this.topicId = topicId;
     if (this.#position !== -1) return;
     this.#position = position;
-    this.lastEpoch = lastEpoch;
+    this.trail.begin(position, lastEpoch);
   }
 
   get position(): number {
@@ -60,9 +64,12 @@ export class OwnedPartition implements TopicPartition {
   }
 
   moveTo(offset: number): void {
+    const isAnotherLog =
+      this.stopped instanceof LogTruncatedError || this.stopped instanceof TopicRecreatedError;
+    if (offset <= this.position && !isAnotherLog) this.trail.cutTo(offset);
+    else this.trail.begin(offset, -1);
     this.#reader = undefined;
     this.#position = offset;
-    this.lastEpoch = -1;
     this.stopped = undefined;
   }
 
@@ -86,8 +93,9 @@ export class OwnedPartition implements TopicPartition {
   take(max: number): readonly BrokerRecord[] {
     const reader = this.#reader;
     if (!reader) return [];
+    const { position } = reader;
     const records = reader.next(max);
-    this.lastEpoch = reader.leaderEpoch;
+    this.trail.follow(position, records, reader.leaderEpoch);
     if (reader.done) this.forgetFetched();
     return records;
   }

@@ -82,7 +82,7 @@ export class RecordIntake {
       partition: each.partition,
       topicId: each.topicId,
       offset: each.position,
-      lastEpoch: each.lastEpoch,
+      lastEpoch: each.trail.last,
       maxBytes: fetch.maxPartitionBytes,
     }));
     const scope = { operation: 'fetch', groupId, partitions } as const;

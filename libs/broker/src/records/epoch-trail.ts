@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '../../port/record.js';
+import type { BrokerRecord } from '../port/record.js';
 
 /** From this offset on, what we read was written by the leader of this epoch. */
 interface Step {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { BrokerRecord } from '../../port/record.js';
+import type { BrokerRecord } from '../port/record.js';
 import { EpochTrail } from './epoch-trail.js';
 
 const recordOf = (offset: number, leaderEpoch: number): BrokerRecord =>
