@@ -2,6 +2,7 @@ import {
   ContainerRegistry,
   EventBusModule,
   EventHandler,
+  LifecycleManager,
   type CircuitTransition,
   type EventContext,
   type EventRecord,
@@ -49,10 +50,18 @@ describeWithKafka('a dependency that is down under load, with the breaker on', (
   beforeAll(() => {
     admin = driver.admin();
   });
+  beforeEach(() => {
+    [isDown, failedCalls, attemptsBeyondOne] = [false, 0, 0];
+    done.length = 0;
+  });
   afterEach(() => application?.close());
   afterAll(() => driver.close());
 
-  const start = async (topic: string, groupId: string): Promise<INestApplicationContext> => {
+  const start = async (
+    topic: string,
+    groupId: string,
+    waitDurationInOpenStateMs = OPEN_MS,
+  ): Promise<INestApplicationContext> => {
     class App {}
     const bindings = {
       orders: {
@@ -68,7 +77,7 @@ describeWithKafka('a dependency that is down under load, with the breaker on', (
           slidingWindowSize: 10,
           minimumNumberOfCalls: 10,
           permittedNumberOfCallsInHalfOpenState: TRIALS,
-          waitDurationInOpenStateMs: OPEN_MS,
+          waitDurationInOpenStateMs,
         },
       },
     } as const;
@@ -144,5 +153,50 @@ describeWithKafka('a dependency that is down under load, with the breaker on', (
       const offsets = await admin.groupOffsets(groupId);
       return offsets.reduce((sum, { offset }) => sum + offset, 0) === RECORDS;
     });
+  }, 30_000);
+
+  it('may be paused by an operator in the middle of it: that outlasts the circuit, and holds for partitions that come meanwhile', async () => {
+    const [topic, groupId] = [kafka.unique('orders'), kafka.unique('shop')];
+    await admin.createTopics([{ name: topic, partitions: PARTITIONS }]);
+    const rival = driver.consumer({
+      groupId,
+      topics: [topic],
+      sessionTimeoutMs: 1_500,
+      heartbeatIntervalMs: 300,
+    });
+    await rival.start({
+      onAssigned: () => undefined,
+      onRevoked: async () => undefined,
+      onLost: () => undefined,
+    });
+    application = await start(topic, groupId, 3_000);
+    const registration = () => application!.get(ContainerRegistry).require('orders');
+    const assigned = () => registration().mainContainer.status.assignment.length;
+    await eventually(
+      () => rival.assignment().length > 0 && assigned() + rival.assignment().length === PARTITIONS,
+    );
+    const inherited = rival.assignment().map(({ partition }) => partition);
+
+    isDown = true;
+    const records = Array.from({ length: 60 }, (_, id) => ({
+      topic,
+      partition: id % PARTITIONS,
+      value: `{"id":${id}}`,
+    }));
+    await driver.producer().send(records);
+    await eventually(() => registration().pauses.includes('circuit'));
+    await eventually(() => registration().mainContainer.status.runningHandlers === 0);
+    await application.get(LifecycleManager).pause('orders', { by: 'ada' });
+    const calls = failedCalls;
+    await rival.close();
+    await eventually(() => assigned() === PARTITIONS);
+
+    await eventually(() => !registration().pauses.includes('circuit'), { timeoutMs: 10_000 });
+    isDown = false;
+    await pause(1_000);
+    expect([failedCalls, done, registration().pauses]).toEqual([calls, [], ['operator']]);
+    await application.get(LifecycleManager).resume('orders');
+    await eventually(() => new Set(done).size === 60, { timeoutMs: 10_000 });
+    expect(done.some((place) => inherited.includes(Number(place.split('/')[0])))).toBe(true);
   }, 30_000);
 });
