@@ -1,3 +1,4 @@
+import { sleep } from '@nest-event-bus/broker/runtime';
 import { succeeded, type Outcome } from '../model/outcome.js';
 import { IntakeWorld } from './intake-world.spec-support.js';
 
@@ -74,5 +75,27 @@ describe('a failure that says when its record is to come again', () => {
     expect(waits[0]).toBeLessThanOrEqual(7_050);
     expect(waits[1]).toBeLessThanOrEqual(70);
     expect(waits[2]).toBeGreaterThanOrEqual(500);
+  });
+});
+
+describe('the time from which the budget of a delivery counts', () => {
+  it.each([
+    ['partition', [0, 3_000, 6_000]],
+    ['key', [0, 0, 0]],
+  ] as const)('by %s: the begin of its slice, or its own', async (by, expected) => {
+    const world = await IntakeWorld.of(1);
+    await world.writeKeys(['a', 'a', 'a']);
+    const taken: number[] = [];
+    const member = await world.started(
+      async ({ readySince = Number.NaN }) => {
+        taken.push(Math.round(world.runtime.monotonic() - readySince));
+        await sleep(world.runtime, 3_000);
+        return succeeded;
+      },
+      { settings: { processing: { by, maxConcurrency: 4 } } },
+    );
+    await world.until(() => member.intake.counts.succeeded === 3);
+    expect(taken).toEqual(expected);
+    await world.end();
   });
 });

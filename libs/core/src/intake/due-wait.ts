@@ -25,13 +25,14 @@ export class DueWait {
   admits(delivery: LaneDelivery): boolean {
     if (this.#timer) return false;
     const dueAt = this.dueAt(delivery.record);
-    const restMs = dueAt - this.runtime.now();
+    const now = this.runtime.now();
+    const restMs = dueAt - now;
     if (restMs > 0) {
       this.#wait(Math.min(restMs, LOOK_AGAIN_MS));
       return false;
     }
     if (dueAt > this.#openSince) this.#openSince = dueAt;
-    delivery.readyAt(this.#openSince);
+    delivery.readyAt(this.#openSince, this.runtime.monotonic() - (now - this.#openSince));
     return true;
   }
 

@@ -89,7 +89,8 @@ export class KeyedLane extends PartitionLane {
   /** A slot is free for it. */
   #begin(queue: KeyQueue, delivery: LaneDelivery): void {
     const { processor, runtime, slots, observer } = this.parts;
-    delivery.readyAt(runtime.now());
+    const now = runtime.monotonic();
+    delivery.readyAt(runtime.now(), now);
     let answer: Outcome | PromiseLike<Outcome>;
     try {
       answer = processor.process(delivery);
@@ -99,7 +100,7 @@ export class KeyedLane extends PartitionLane {
     if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
     slots.take();
     this.#running.add(delivery);
-    delivery.begin(runtime.monotonic());
+    delivery.begin(now);
     observer.onRunning(this);
     answer
       .then(

@@ -45,6 +45,7 @@ export class LaneDelivery implements Delivery {
   /** How often it was reported as running for too long. */
   reports = 0;
   #receivedAt: number;
+  #readySince: number | undefined;
   #startedAt: number | undefined;
   #records = 1;
   #work: LazySignal | undefined;
@@ -63,6 +64,10 @@ export class LaneDelivery implements Delivery {
 
   get receivedAt(): number {
     return this.#receivedAt;
+  }
+
+  get readySince(): number | undefined {
+    return this.#readySince;
   }
 
   get redeliveries(): number {
@@ -94,9 +99,10 @@ export class LaneDelivery implements Delivery {
     return this.#startedAt;
   }
 
-  /** It could not be handed out before. */
-  readyAt(time: number): void {
+  /** It could not be handed out before this time, nor, by the monotonic clock, before `since`. */
+  readyAt(time: number, since: number): void {
     if (time > this.#receivedAt) this.#receivedAt = time;
+    if (this.#readySince === undefined || since > this.#readySince) this.#readySince = since;
   }
 
   /** Its handler has not answered at once. `records`: how many it has; 0 for those that it has besides the first. */

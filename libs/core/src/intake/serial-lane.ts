@@ -15,6 +15,8 @@ export class SerialLane extends PartitionLane {
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
   /** When the slice began: milliseconds since 1970. */
   #sliceAt = 0;
+  /** The same by the monotonic clock. */
+  #sliceSince = 0;
   #backoff: Backoff | undefined;
   #predecessors: readonly LaneDelivery[];
   readonly #valve: PollIntervalSafetyValve;
@@ -63,7 +65,7 @@ export class SerialLane extends PartitionLane {
     const isStrict = commits.waits && commits.after === 'record';
     while (this.mayTake()) {
       this.#sliceAt = runtime.now();
-      const since = runtime.monotonic();
+      this.#sliceSince = runtime.monotonic();
       if (processor.processSlice) await this.#workOnSlice();
       else {
         // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
@@ -83,7 +85,7 @@ export class SerialLane extends PartitionLane {
           this.#conclude(delivery, outcome);
           if (this.isAwaited) this.#becomeQuiet();
           if (isStrict) await observer.whenStored(this);
-          if (mayBeLate && left > 1 && this.#valve.check(since)) {
+          if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
             await this.#cutSlice();
             break;
           }
@@ -98,7 +100,7 @@ export class SerialLane extends PartitionLane {
   /** What was read long ago, and waited for those before it, has its time from here on. */
   #take(): LaneDelivery {
     const delivery = this.pending.take();
-    delivery.readyAt(this.#sliceAt);
+    delivery.readyAt(this.#sliceAt, this.#sliceSince);
     return delivery;
   }
 

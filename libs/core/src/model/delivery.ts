@@ -26,6 +26,8 @@ export interface Delivery {
   readonly decision?: RecordDecision;
   /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. No sooner than it was due. */
   readonly receivedAt: number;
+  /** The same by the monotonic clock, from which its budget counts. Left out: it is reckoned by the other one. */
+  readonly readySince?: number;
   /** Index of the session within its container. */
   readonly sessionIndex: number;
   /** For who commits the record's offset with something else. */

@@ -92,9 +92,14 @@ export function failedCall({
     judgement: config.judge(error),
     call,
     failures: delivery.failures ?? delivery.redeliveries,
-    elapsedMs: runtime.now() - delivery.receivedAt,
+    elapsedMs: elapsedOf(delivery, runtime),
     chance: runtime.random(),
   };
+}
+
+/** A clock that is set while a handler runs must not end its retries. */
+function elapsedOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
+  return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
 }
 
 export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {
