@@ -11,6 +11,7 @@ describe('The environment', () => {
       PATH: '/bin',
       EVENTBUS_ENABLED: 'if-configured',
       EVENTBUS_BROKERS: 'a:1,b:2',
+      EVENTBUS_BINDINGS_WITHOUT_HANDLER: 'allow',
       EVENTBUS_CLUSTERS_EU_BROKERS: 'eu:1',
       EVENTBUS_CLUSTERS_EU_SSL: 'true',
       EVENTBUS_DEFAULTS_MAX_POLL_INTERVAL_MS: '10m',
@@ -32,6 +33,7 @@ describe('The environment', () => {
     expect(unused).toEqual([]);
     expect(options).toEqual({
       enabled: 'if-configured',
+      bindingsWithoutHandler: 'allow',
       brokers: 'a:1,b:2',
       clusters: { eu: { brokers: 'eu:1', ssl: true } },
       defaults: { maxPollIntervalMs: '10m' },
