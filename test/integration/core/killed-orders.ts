@@ -161,7 +161,10 @@ export class KilledOrders {
     if (marks.every(({ partition, high }) => next(partition) === high)) return true;
     const { state, members } = await admin.describeGroup(groupId);
     const stand = marks.map(({ partition, high }) => `${next(partition)} of ${high}`).join(', ');
-    throw new Error(`${groupId}, ${state} with ${members.length} members, has committed ${stand}`);
+    const processes = this.#alive.map(({ stderr }) => stderr.trimEnd().split('\n').at(-1));
+    throw new Error(
+      `${groupId}, ${state} with ${members.length} members, has committed ${stand}. The processes: ${processes.join(' ')}`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 // An application whose handler fails always, and says each call and when it has joined its groups. It is killed.
 import {
   ContainerRegistry,
+  EventBusConnector,
   EventBusModule,
   EventHandler,
   type EventContext,
@@ -15,6 +16,7 @@ interface Settings {
   readonly binding: { readonly topic: string; readonly groupId: string };
 }
 
+const STATUS_EVERY_MS = 5_000;
 const { brokers, binding } = JSON.parse(process.argv[2] ?? '') as Settings;
 
 @Injectable()
@@ -36,5 +38,19 @@ class OrdersModule {}
 const application = await NestFactory.createApplicationContext(OrdersModule, { logger: ['error'] });
 const { mainContainer, retryTierContainers } = application.get(ContainerRegistry).require('orders');
 const containers = [mainContainer, ...retryTierContainers];
+
+// Should it get stuck, somebody wants to know where.
+function tellStatus(): void {
+  const { bindings } = application.get(EventBusConnector).health();
+  const all = containers.map(({ id, status: { state, assignment, partitionPauses } }) => ({
+    id,
+    state,
+    assignment: assignment.map(({ partition }) => partition),
+    partitionPauses,
+  }));
+  process.stderr.write(`${JSON.stringify({ all, reasons: bindings[0]?.reasons })}\n`);
+}
+
+setInterval(tellStatus, STATUS_EVERY_MS);
 while (!containers.every(({ status }) => status.state === 'joined')) await setTimeout(20);
 process.stdout.write('joined\n');
