@@ -164,6 +164,18 @@ describe('a handler that fails is called again', () => {
     expect(calls).toEqual([0, 100, 300]);
   });
 
+  it("and so is one whose promise is somebody else's, which need not give another one", async () => {
+    const rejecting = {
+      // oxlint-disable-next-line unicorn/no-thenable -- that is what is to be met
+      then(_: unknown, reject: (error: unknown) => void): void {
+        reject(boom);
+      },
+    };
+    const { process, calls } = worldOf(() => rejecting, { circuit: {} });
+    expect(await process()).toMatchObject({ error: boom, attempts: 3, ending: 'exhausted' });
+    expect(calls).toEqual([0, 100, 300]);
+  });
+
   it('with the last error as its outcome', async () => {
     let number = 0;
     const { process } = worldOf(() => {
