@@ -4,6 +4,7 @@ import type { DriverLogger } from '../../port/driver.js';
 import { ConnectionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import { Deferred, sleep } from '../../runtime/index.js';
+import { underEither } from './either-signal.js';
 import type { GroupCluster } from './group-cluster.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 import { GroupEntry, type EntryOutcome } from './group-entry.js';
@@ -165,10 +166,11 @@ export class ClassicMembership implements Membership {
     this.#settled = new Deferred();
     standing.isEntering = true;
     const abandon = new AbortController();
-    const until = AbortSignal.any([this.#stop.signal, abandon.signal]);
-    const entering = this.#entry.enter(() => this.#claim(), until);
+    const entering = underEither(this.#stop.signal, abandon.signal, (until) =>
+      this.#entry.enter(() => this.#claim(), until),
+    );
     try {
-      return await (standing.holding.size > 0 ? Promise.race([entering, standing.lost]) : entering);
+      return await (standing.holding.size > 0 ? standing.loss.or(entering) : entering);
     } finally {
       standing.isEntering = false;
       abandon.abort(new ConnectionError('The join was given up.'));
@@ -220,7 +222,7 @@ export class ClassicMembership implements Membership {
   }
 
   async #stay(term: Term): Promise<boolean> {
-    const end = await Promise.race([term.handBack.promise, this.#standing.lost]);
+    const end = await this.#standing.loss.or(term.handBack.promise);
     term.over = true;
     if (end.kind === 'lost') return this.#lose(end);
     if (end.because !== 'closing') {

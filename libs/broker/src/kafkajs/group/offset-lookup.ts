@@ -7,6 +7,7 @@ import {
   type FetchedOffset,
   type OffsetFetchOptions,
 } from '../wire/index.js';
+import { underEither } from './either-signal.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 import type { MemberSnapshot } from './membership.js';
 import { paceAfter } from './pace.js';
@@ -29,11 +30,19 @@ export class OffsetLookup {
     partitions: readonly TopicPartition[],
     { signal }: OffsetLookupOptions = {},
   ): Promise<readonly FetchedOffset[]> {
-    const { runtime, closed } = this.coordinator;
+    const { closed } = this.coordinator;
+    const search = (ended: AbortSignal) => this.#untilFound(partitions, ended);
+    return signal ? underEither(signal, closed, search) : search(closed);
+  }
+
+  async #untilFound(
+    partitions: readonly TopicPartition[],
+    ended: AbortSignal,
+  ): Promise<readonly FetchedOffset[]> {
+    const { runtime } = this.coordinator;
     const backoff = new Backoff(runtime, RETRY);
     const wanted = new Map(partitions.map((partition) => [keyOf(partition), partition]));
     const found: FetchedOffset[] = [];
-    const ended = signal ? AbortSignal.any([signal, closed]) : closed;
     while (wanted.size > 0) {
       ended.throwIfAborted();
       for (const offset of await this.#ask([...wanted.values()], ended))

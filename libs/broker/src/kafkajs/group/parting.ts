@@ -42,7 +42,7 @@ export class Parting {
       () => undefined,
       (error: Error): Late => ({ kind: 'late', error }),
     );
-    return Promise.race([revoked, standing.lost]);
+    return standing.loss.or(revoked);
   }
 
   /** An eager leader gives away what its members have: it takes it for handed back. */

@@ -1,5 +1,4 @@
 import type { TopicPartition } from '../../port/record.js';
-import { Deferred } from '../../runtime/index.js';
 import { reactionTo } from '../wire/index.js';
 import { groupError, type GroupSettings } from './group-advice.js';
 import type { GroupCoordinator } from './group-coordinator.js';
@@ -9,6 +8,7 @@ import type { Admission } from './join-round.js';
 import type { MemberSnapshot } from './membership.js';
 import type { MemberStatus } from './member-status.js';
 import { noMember, Term } from './term.js';
+import { TurningPoint } from './turning-point.js';
 
 export interface StandingOptions {
   readonly coordinator: GroupCoordinator;
@@ -30,7 +30,7 @@ export class Standing {
   readonly #options: StandingOptions;
   #term: Term | undefined;
   #heart: Heart | undefined;
-  #loss = new Deferred<Loss>();
+  #loss = new TurningPoint<Loss>();
 
   constructor(options: StandingOptions) {
     this.#options = options;
@@ -44,9 +44,9 @@ export class Standing {
     return this.#term?.snapshot ?? noMember(this.#options.settings.groupId);
   }
 
-  /** Resolves when what is ours is so no longer. */
-  get lost(): Promise<Loss> {
-    return this.#loss.promise;
+  /** What is ours is so no longer. */
+  get loss(): TurningPoint<Loss> {
+    return this.#loss;
   }
 
   /** When the group was known to be at rest. */
@@ -66,7 +66,7 @@ export class Standing {
 
   begin({ memberId, generation, cooperative }: Admission): Term {
     const { groupId, groupInstanceId } = this.#options.settings;
-    if (this.holding.size === 0) this.#loss = new Deferred();
+    if (this.holding.size === 0) this.#loss = new TurningPoint();
     this.#heart?.stop();
     const protocol = 'classic';
     this.#term = new Term(
@@ -90,14 +90,14 @@ export class Standing {
   expelled(snapshot: MemberSnapshot, code: number): void {
     if (!this.#term?.isOf(snapshot)) return;
     const error = groupError(code, 'a commit was not accepted', this.#options.settings);
-    this.#loss.resolve({ kind: 'lost', next: afterExpulsion(code), error });
+    this.#loss.happen({ kind: 'lost', next: afterExpulsion(code), error });
   }
 
   /** From here on nothing is ours. Gives what was. */
   forfeit(): readonly TopicPartition[] {
     this.#heart?.stop();
     this.#term = undefined;
-    this.#loss = new Deferred();
+    this.#loss = new TurningPoint();
     return this.holding.clear();
   }
 
@@ -117,7 +117,7 @@ export class Standing {
       },
       onTrouble: (error) => status.retrying(error),
       onRebalance: () => term.handBack.resolve({ kind: 'hand-back', because: 'rebalance' }),
-      onLoss: (loss) => this.#loss.resolve(loss),
+      onLoss: (loss) => this.#loss.happen(loss),
     });
   }
 }

@@ -1,0 +1,20 @@
+/**
+ * Runs the work with a signal that aborts with the first of two. Node's `AbortSignal.any` leaves a
+ * trace in each of them for every call, and one of them may last as long as the session.
+ */
+export async function underEither<T>(
+  one: AbortSignal,
+  other: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const control = new AbortController();
+  const signals = [one, other];
+  const abort = (): void => control.abort(signals.find(({ aborted }) => aborted)?.reason);
+  if (one.aborted || other.aborted) abort();
+  for (const signal of signals) signal.addEventListener('abort', abort);
+  try {
+    return await work(control.signal);
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  }
+}
