@@ -1,7 +1,12 @@
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { describeWithCluster } from '../../integration/support/index.js';
 import { expectUnharmed, printStorm } from './storm/expect-storm.js';
-import { ALL_IN_TURN, KINDS_OF_INCIDENT, scenarioNames } from './storm/scenarios.js';
+import {
+  ALL_IN_TURN,
+  KINDS_OF_INCIDENT,
+  scenarioNames,
+  type ScenarioName,
+} from './storm/scenarios.js';
 import { Storm } from './storm/storm.js';
 import { membershipNames } from './support/memberships.js';
 import { SeededRandom } from './support/seeded-random.js';
@@ -16,7 +21,8 @@ const perSecond = smoke ? 1_500 : 2_500;
 const leastIncidents = smoke ? KINDS_OF_INCIDENT : 3;
 
 /** The short form goes through every kind of incident in one storm. */
-const cases = (smoke ? [ALL_IN_TURN] : scenarioNames).flatMap((scenario) =>
+const chosen: readonly ScenarioName[] = smoke ? [ALL_IN_TURN] : scenarioNames;
+const cases = chosen.flatMap((scenario) =>
   membershipNames.map((membership) => ({ scenario, membership })),
 );
 
