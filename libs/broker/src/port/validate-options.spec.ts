@@ -22,6 +22,7 @@ describe('Consumer options', () => {
       offsetReset: 'earliest',
       isolation: 'read_committed',
       groupInstanceId: null,
+      groupProtocol: 'classic',
       sessionTimeoutMs: 45_000,
       heartbeatIntervalMs: 10_000,
       rebalanceTimeoutMs: 30_000,

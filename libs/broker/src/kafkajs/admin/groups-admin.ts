@@ -1,12 +1,14 @@
 import { decodeAssignment } from '../../assignment/index.js';
 import type { GroupDescription, GroupListing, GroupMember } from '../../port/admin.js';
-import { MalformedResponseError, RefusedError } from '../../port/errors.js';
+import { MalformedResponseError, RefusedError, UnsupportedError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import {
+  consumerDescribeRequest,
   deleteGroupRequest,
   describeGroupRequest,
   errorOfCode,
   listGroupsRequest,
+  type DescribedConsumerGroup,
   type DescribedGroup,
 } from '../wire/index.js';
 import { Again, againAfter, type AdminCall } from './admin-call.js';
@@ -16,6 +18,7 @@ import { askCoordinator } from './group-question.js';
 const NON_EMPTY_GROUP = 68;
 const NO_SUCH_GROUP = 69;
 const CONSUMER = 'consumer';
+const DEAD = 'Dead';
 
 export class GroupsAdmin {
   constructor(private readonly calls: AdminCalls) {}
@@ -39,19 +42,50 @@ export class GroupsAdmin {
 
   describe(groupId: string): Promise<GroupDescription> {
     const doing = `Describing group "${groupId}"`;
-    return this.calls.run(doing, (call) =>
-      askCoordinator<readonly DescribedGroup[], GroupDescription>(
-        call,
-        groupId,
-        describeGroupRequest(groupId),
-        ([group]) => {
-          const code = group?.code ?? -1;
-          return group && code === 0
-            ? description(group)
-            : againAfter(code, errorOfCode(code, doing));
-        },
-      ),
-    );
+    return this.calls
+      .run(doing, (call) =>
+        askCoordinator<readonly DescribedGroup[], GroupDescription>(
+          call,
+          groupId,
+          describeGroupRequest(groupId),
+          ([group]) => {
+            const code = group?.code ?? -1;
+            return group && code === 0
+              ? description(group)
+              : againAfter(code, errorOfCode(code, doing));
+          },
+        ),
+      )
+      .then((described) =>
+        described.state === DEAD ? this.#describeConsumers(described) : described,
+      );
+  }
+
+  /** A group by KIP-848 is dead to those who ask about classic ones. */
+  async #describeConsumers(unknown: GroupDescription): Promise<GroupDescription> {
+    const { groupId } = unknown;
+    const doing = `Describing group "${groupId}"`;
+    try {
+      return await this.calls.run(doing, (call) =>
+        askCoordinator<readonly DescribedConsumerGroup[], GroupDescription>(
+          call,
+          groupId,
+          consumerDescribeRequest(groupId),
+          ([group]) => {
+            const code = group?.code ?? -1;
+            if (group && code === 0) {
+              const { state, assignor: protocol, members } = group;
+              return { groupId, state, protocol, members };
+            }
+            return code === NO_SUCH_GROUP ? unknown : againAfter(code, errorOfCode(code, doing));
+          },
+        ),
+      );
+    } catch (error) {
+      // A broker that does not have the protocol has no such groups.
+      if (error instanceof UnsupportedError) return unknown;
+      throw error;
+    }
   }
 
   delete(groupId: string): Promise<boolean> {

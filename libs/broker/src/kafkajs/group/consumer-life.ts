@@ -68,6 +68,7 @@ export class ConsumerLife {
       settings,
       memberId: this.memberId,
       claim: () => this.#claim(),
+      timeoutMs: () => Math.ceil(this.#lease.sessionMs / 3),
       onAnswer: (answer, sentAt) => this.#onAnswer(answer, sentAt),
       onTrouble: (error) => status.retrying(error),
     });
@@ -153,7 +154,8 @@ export class ConsumerLife {
     const { partitions, unknown } = this.#assigned.named(shares);
     if (unknown.length > 0) void this.#learn(unknown);
     const { added, gone } = this.#holding.compare(partitions);
-    const going = gone.filter((partition) => !this.#leaving.has(keyOf(partition)));
+    // What stands behind an unknown id may be what we have, in a topic that was created again.
+    const going = unknown.length > 0 ? [] : gone.filter((each) => !this.#leaving.has(keyOf(each)));
     this.#holding.add(added, this.#snapshot.generation);
     if (going.length > 0) this.#handBack(going);
     if (added.length > 0 || isFirst) void this.#assign(added);
@@ -168,6 +170,7 @@ export class ConsumerLife {
       generation,
       partitions: added.length,
     });
+    this.#options.status.joining();
     this.#assigning++;
     const told = await calls.assign(added, generation);
     this.#assigning--;
@@ -208,7 +211,8 @@ export class ConsumerLife {
     const { calls, logger, settings } = this.#options;
     this.#snapshot = noMember(settings.groupId, 'consumer');
     const partitions = this.#holding.clear();
-    logger.warn('The membership was lost.', { groupId: settings.groupId, error });
+    if (this.#hasJoined)
+      logger.warn('The membership was lost.', { groupId: settings.groupId, error });
     await calls.lose(partitions);
   }
 

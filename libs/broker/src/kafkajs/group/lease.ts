@@ -22,6 +22,10 @@ export class Lease {
     private readonly onOver: (sessionMs: number) => void,
   ) {}
 
+  get sessionMs(): number {
+    return this.#sessionMs;
+  }
+
   /** The broker counts from when it got the heartbeat, which is after we sent it. */
   renew(sentAt: number): void {
     if (this.#answeredAt === undefined) void this.#ask();

@@ -351,3 +351,54 @@ describe('committing through a cooperative rebalance', () => {
     expect(scene.expelled).toEqual(['me 1 82']);
   });
 });
+
+describe('committing as a member by KIP-848', () => {
+  const scene = (): Scene => {
+    const each = new Scene();
+    each.snapshot = { ...each.snapshot, generation: 5, protocol: 'consumer' };
+    return each;
+  };
+
+  it('names the member and its epoch, with metadata and leader epoch', async () => {
+    const each = scene();
+    each.cluster.once('OffsetCommit', answering());
+    const full = { ...at(1, 7), leaderEpoch: 3, metadata: 'done' };
+    await each.committer.commit([full]);
+    expect(each.cluster.requests('OffsetCommit')).toMatchObject([
+      { memberId: 'me', generation: 5, commits: [full] },
+    ]);
+  });
+
+  it('113: stored in the next epoch, while the partition is still ours', async () => {
+    const each = scene();
+    each.cluster.once('OffsetCommit', answering({ 0: 113 }), answering());
+    const done = each.commit(at(0, 7));
+    await each.runtime.settle();
+    each.snapshot = { ...each.snapshot, generation: 6 };
+    each.owns = () => true;
+    await each.runtime.advance(100);
+    expect(await done).toBe('stored');
+    expect(each.cluster.requests('OffsetCommit').map(({ generation }) => generation)).toEqual([
+      5, 6,
+    ]);
+    expect(each.expelled).toEqual([]);
+  });
+
+  it('113: never for a partition that was lost meanwhile', async () => {
+    const each = scene();
+    each.cluster.once('OffsetCommit', answering({ 0: 113 }));
+    const done = each.commit(at(0, 7));
+    await each.runtime.settle();
+    each.owns = () => false;
+    await each.runtime.advance(100);
+    expect(await done).toBeInstanceOf(FencedError);
+    expect(each.requests).toEqual(['0:7']);
+  });
+
+  it('25: fenced, and the membership is told', async () => {
+    const each = scene();
+    each.cluster.once('OffsetCommit', answering({ 0: 25 }));
+    expect(await each.commit(at(0, 1))).toBeInstanceOf(FencedError);
+    expect(each.expelled).toEqual(['me 5 25']);
+  });
+});

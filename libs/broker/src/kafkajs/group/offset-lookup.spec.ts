@@ -40,12 +40,15 @@ describe('looking up what the group has committed', () => {
     expect(await lookup.fetch([])).toEqual([]);
   });
 
-  it.each([3, 14, 88])('asks again for a partition that got %i (KAFKA-17279)', async (code) => {
-    cluster.once('OffsetFetch', told(offset(0), offset(1, code, null)), told(offset(1)));
-    const fetched = lookup.fetch(orders(0, 1));
-    await runtime.advance(200);
-    expect(await fetched).toEqual([offset(0), offset(1)]);
-  });
+  it.each([3, 14, 88, 113])(
+    'asks again for a partition that got %i (KAFKA-17279)',
+    async (code) => {
+      cluster.once('OffsetFetch', told(offset(0), offset(1, code, null)), told(offset(1)));
+      const fetched = lookup.fetch(orders(0, 1));
+      await runtime.advance(200);
+      expect(await fetched).toEqual([offset(0), offset(1)]);
+    },
+  );
 
   it.each([
     ['a coordinator that moved', { code: 16, offsets: [] }, 2],

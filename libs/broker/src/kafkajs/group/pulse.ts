@@ -17,13 +17,14 @@ export interface PulseOptions {
   readonly settings: GroupSettings;
   readonly memberId: string;
   readonly claim: () => ConsumerClaim;
+  /** A third of the session: time enough for another try before it is over. */
+  readonly timeoutMs: () => number;
   readonly onAnswer: (answer: ConsumerHeartbeatAnswer, sentAt: number) => void;
   readonly onTrouble: (error: Error) => void;
 }
 
 /** Until the broker has told its interval. */
 const FIRST_INTERVAL_MS = 5_000;
-const SHORTEST_TIMEOUT_MS = 1_000;
 const RETRY_AFTER_MS = 100;
 const SLOW_RETRY = { initialMs: 3_000, maxMs: 10_000 };
 
@@ -67,14 +68,16 @@ export class Pulse {
 
   /** Gives the time until the next one, or what has become of us. */
   async #beat(signal: AbortSignal): Promise<number | Loss> {
-    const { coordinator, settings, memberId, claim, onTrouble } = this.#options;
+    const { coordinator, settings, memberId, claim, timeoutMs, onTrouble } = this.#options;
     const { runtime, lane } = coordinator;
     const sentAt = runtime.monotonic();
     try {
       const member = { ...settings, memberId };
       const request = consumerHeartbeatRequest(member, this.epoch, claim());
-      const timeoutMs = Math.max(this.#intervalMs, SHORTEST_TIMEOUT_MS);
-      const { node, answer } = await coordinator.request(lane, request, { timeoutMs, signal });
+      const { node, answer } = await coordinator.request(lane, request, {
+        timeoutMs: timeoutMs(),
+        signal,
+      });
       if (answer.errorCode !== 0) return this.#refused(answer, node);
       return this.#answered(answer, sentAt);
     } catch (error) {

@@ -17,6 +17,8 @@ export interface SentRequest {
   /** What JoinGroup offered, by assignor. */
   readonly offers: ReadonlyMap<string, Subscription>;
   readonly commits: readonly OffsetCommit[];
+  /** What a heartbeat by KIP-848 said that the member owns, as `topicId/partition`. */
+  readonly owned: readonly string[] | null;
   readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
 }
 
@@ -38,6 +40,8 @@ export class ScriptedCluster implements GroupCluster {
   readonly sent: SentRequest[] = [];
   readonly closedLanes: string[] = [];
   readonly topics = new Map<string, number>([['orders', 2]]);
+  /** Default: its name. */
+  readonly topicIds = new Map<string, string>();
   metadataTrouble: Error | undefined;
   readonly #scripts = new Map<string, Script>();
   readonly #unexpected: string[] = [];
@@ -79,7 +83,7 @@ export class ScriptedCluster implements GroupCluster {
     const version = request.versions.at(-1) ?? 0;
     const body = await request.encode(version);
     const sent = {
-      ...parse(request.apiName, body),
+      ...parse(request.apiName, body, version),
       api: request.apiName,
       lane,
       at: this.runtime.monotonic(),
@@ -127,7 +131,13 @@ export class ScriptedCluster implements GroupCluster {
         replicas: [1],
         inSync: [1],
       }));
-      return { code: count === 0 ? 3 : 0, name, id: name, internal: false, partitions };
+      return {
+        code: count === 0 ? 3 : 0,
+        name,
+        id: this.topicIds.get(name) ?? name,
+        internal: false,
+        partitions,
+      };
     });
     return { brokers: [], clusterId: 'scripted', controllerId: 1, topics: described };
   }
@@ -139,10 +149,15 @@ const nothing = {
   instanceId: null,
   offers: new Map<string, Subscription>(),
   commits: [],
+  owned: null,
   shares: [],
 };
 
-function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'at'> {
+function parse(
+  api: string,
+  body: Buffer,
+  version: number,
+): Omit<SentRequest, 'api' | 'lane' | 'at'> {
   const reader = new Reader(body);
   const shares = () =>
     reader.array(() => ({
@@ -150,11 +165,15 @@ function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'a
       assignment: reader.nullableBytes() ?? Buffer.alloc(0),
     }));
   switch (api) {
+    case 'ConsumerGroupHeartbeat':
+      return { ...nothing, ...readBeat(reader) };
     case 'JoinGroup':
       return { ...nothing, ...readJoin(reader) };
     case 'LeaveGroup':
       reader.string();
       return { ...nothing, memberId: reader.array(() => reader.string())[0] ?? '' };
+    case version < 9 ? '' : 'OffsetCommit':
+      return { ...nothing, ...readCompactCommit(reader) };
     case 'SyncGroup':
     case 'Heartbeat':
     case 'OffsetCommit': {
@@ -169,6 +188,52 @@ function parse(api: string, body: Buffer): Omit<SentRequest, 'api' | 'lane' | 'a
     default:
       return nothing;
   }
+}
+
+function readBeat(
+  reader: Reader,
+): Pick<SentRequest, 'memberId' | 'generation' | 'instanceId' | 'owned'> {
+  reader.compactString();
+  const [memberId, generation] = [reader.compactString(), reader.int32()];
+  const instanceId = reader.compactNullableString();
+  reader.compactNullableString();
+  reader.int32();
+  reader.compactArray(() => reader.compactString());
+  reader.compactNullableString();
+  reader.compactNullableString();
+  const owned = reader.compactArray(() => {
+    const topicId = reader.uuid();
+    const partitions = reader.compactArray(() => reader.int32());
+    reader.skipTags();
+    return partitions.map((partition) => `${topicId}/${partition}`);
+  });
+  return { memberId, generation, instanceId, owned: owned.flat() };
+}
+
+/** As version 9 writes it. */
+function readCompactCommit(
+  reader: Reader,
+): Pick<SentRequest, 'memberId' | 'generation' | 'instanceId' | 'commits'> {
+  reader.compactString();
+  const [generation, memberId] = [reader.int32(), reader.compactString()];
+  const instanceId = reader.compactNullableString();
+  const commits = reader.compactArray(() => {
+    const topic = reader.compactString();
+    const those = reader.compactArray(() => {
+      const commit = {
+        topic,
+        partition: reader.int32(),
+        offset: reader.int64(),
+        leaderEpoch: reader.int32(),
+        metadata: reader.compactNullableString(),
+      };
+      reader.skipTags();
+      return commit;
+    });
+    reader.skipTags();
+    return those;
+  });
+  return { generation, memberId, instanceId, commits: commits.flat() };
 }
 
 /** As version 9 writes it. */

@@ -13,6 +13,7 @@ export {
 } from './broker-codes.js';
 export { byTopic } from './by-topic.js';
 export { Cluster, CONTROL_LANE, type ClusterOptions, type Target } from './cluster.js';
+export * from './consumer-describe-request.js';
 export * from './consumer-heartbeat-request.js';
 export * from './fetch-request.js';
 export * from './group-admin-requests.js';

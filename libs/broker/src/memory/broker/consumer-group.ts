@@ -1,5 +1,6 @@
 import {
   assignorNamed,
+  encodeAssignment,
   NO_GENERATION,
   type AssignorMember,
   type AssignmentPlan,
@@ -9,7 +10,7 @@ import type { Runtime } from '../../runtime/index.js';
 import { ConsumerMember, type BeatAnswer, type BeatRequest } from './consumer-member.js';
 import { fenced, StaticMembers } from './static-members.js';
 import type { GroupIdentity } from './group.js';
-import { Refusal } from './refusal.js';
+import { isRefusal, Refusal } from './refusal.js';
 import type { Topics } from './topics.js';
 
 export interface ConsumerGroupOptions {
@@ -60,7 +61,7 @@ export class ConsumerGroup {
     this.#remove(this.#member(memberId));
   }
 
-  check({ memberId, generation, groupInstanceId = null }: GroupIdentity): void {
+  checkCommit({ memberId, generation, groupInstanceId = null }: GroupIdentity): void {
     this.#statics.check(groupInstanceId, memberId);
     const { epoch } = this.#member(memberId);
     if (generation !== epoch)
@@ -68,6 +69,33 @@ export class ConsumerGroup {
         'STALE_MEMBER_EPOCH',
         `epoch ${generation} is not that of member "${memberId}", which is at ${epoch}`,
       );
+  }
+
+  /** Its requests are older than member epochs, and put it in the words of generations. */
+  checkTransactionalCommit(identity: GroupIdentity): void {
+    if (identity.generation < 0 && identity.memberId === '') return;
+    try {
+      this.checkCommit(identity);
+    } catch (error) {
+      if (isRefusal(error, 'STALE_MEMBER_EPOCH'))
+        throw new Refusal('ILLEGAL_GENERATION', error.message);
+      throw error;
+    }
+  }
+
+  describe() {
+    const members = [...this.members.values()];
+    const isAtRest = members.every(({ epoch }) => epoch === this.epoch);
+    return {
+      state: isAtRest ? ('Stable' as const) : ('Reconciling' as const),
+      protocol: 'uniform',
+      members: members.map(({ id, clientId, host, held }) => ({
+        memberId: id,
+        clientId,
+        host,
+        assignment: encodeAssignment(held),
+      })),
+    };
   }
 
   reads(topic: string): boolean {

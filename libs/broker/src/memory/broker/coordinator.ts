@@ -1,4 +1,3 @@
-import { encodeAssignment } from '../../assignment/index.js';
 import type { GroupListing } from '../../port/admin.js';
 import type { OffsetCommit } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
@@ -8,7 +7,7 @@ import type { BeatAnswer, BeatRequest } from './consumer-member.js';
 import { Group, type GroupState } from './group.js';
 import type { JoinAnswer, JoinRequest } from './group-member.js';
 import { OffsetStore, type StoredOffset } from './offset-store.js';
-import { isRefusal, Refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 import type { Topics } from './topics.js';
 
 export interface CoordinatorOptions extends ConsumerGroupOptions {
@@ -124,7 +123,7 @@ export class Coordinator {
     refuse: (partition: TopicPartition) => Refusal | undefined,
   ): readonly RefusedPartition[] {
     const { group, consumers, offsets: store } = this.#committing(member);
-    if (consumers.members.size > 0) consumers.check(member);
+    if (consumers.members.size > 0) consumers.checkCommit(member);
     else group.checkCommit(member);
     return this.#each(offsets, refuse, (offset) => store.commit(offset));
   }
@@ -136,7 +135,7 @@ export class Coordinator {
     offsets: readonly OffsetCommit[],
   ): readonly RefusedPartition[] {
     const { group, consumers, offsets: store } = this.#committing(member);
-    if (consumers.members.size > 0) checkInTransaction(consumers, member);
+    if (consumers.members.size > 0) consumers.checkTransactionalCommit(member);
     else group.checkTransactionalCommit(member);
     return this.#each(
       offsets,
@@ -167,7 +166,9 @@ export class Coordinator {
       const found = this.#find(groupId);
       if (!found) return [];
       const { group, consumers } = found;
-      return [{ groupId, protocolType: consumers.members.size > 0 ? 'consumer' : group.protocolType }];
+      return [
+        { groupId, protocolType: consumers.members.size > 0 ? 'consumer' : group.protocolType },
+      ];
     });
   }
 
@@ -175,7 +176,7 @@ export class Coordinator {
     const entry = this.#find(groupId);
     if (!entry) return { state: 'Dead', protocol: null, members: [] };
     const { group, consumers } = entry;
-    if (consumers.members.size > 0) return describeConsumers(consumers);
+    if (consumers.members.size > 0) return consumers.describe();
     return {
       state: group.state,
       protocol: group.protocol,
@@ -208,8 +209,7 @@ export class Coordinator {
   delete(groupId: string): void {
     const { group, consumers } = this.#known(groupId);
     const count = group.members.size + consumers.members.size;
-    if (count > 0)
-      throw new Refusal('NON_EMPTY_GROUP', `group "${groupId}" has ${count} members`);
+    if (count > 0) throw new Refusal('NON_EMPTY_GROUP', `group "${groupId}" has ${count} members`);
     this.#groups.delete(groupId);
   }
 
@@ -284,30 +284,4 @@ export class Coordinator {
       entry.offsets.clear();
     return entry;
   }
-}
-
-function checkInTransaction(consumers: ConsumerGroup, member: MemberIdentity): void {
-  if (member.generation < 0 && member.memberId === '') return;
-  try {
-    consumers.check(member);
-  } catch (error) {
-    // As brokers put it to a request that is older than epochs.
-    if (isRefusal(error, 'STALE_MEMBER_EPOCH'))
-      throw new Refusal('ILLEGAL_GENERATION', error.message);
-    throw error;
-  }
-}
-
-function describeConsumers({ members, epoch }: ConsumerGroup): DescribedGroup {
-  const all = [...members.values()];
-  return {
-    state: all.every((member) => member.epoch === epoch) ? 'Stable' : 'Reconciling',
-    protocol: 'uniform',
-    members: all.map(({ id, clientId, host, held }) => ({
-      memberId: id,
-      clientId,
-      host,
-      assignment: encodeAssignment(held),
-    })),
-  };
 }

@@ -155,6 +155,7 @@ export class ConsumerMembership implements GroupMembership {
   }
 
   async #assign(added: readonly TopicPartition[], standing: ConsumerStanding): Promise<void> {
+    this.parts.status.joining();
     this.#assigning += 1;
     await this.parts.road.assign(added);
     this.#assigning -= 1;
