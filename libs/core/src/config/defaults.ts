@@ -29,6 +29,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     autoStartup: true,
     staticMembership: false,
     groupInstanceId: '{binding}-{hostname}-{index}',
+    groupProtocol: 'classic',
     offsetReset: 'earliest',
     assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
     retry: {

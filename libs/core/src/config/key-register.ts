@@ -93,6 +93,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('autoStartup', 'module/registration.spec.ts'),
   binding('staticMembership', STATIC),
   binding('groupInstanceId', STATIC),
+  binding('groupProtocol', BINDING_OPTIONS),
   binding('offsetReset', BINDING_OPTIONS),
   binding('assignmentStrategy', BINDING_OPTIONS),
   binding('unknownType', 'module/handlers-on-the-bus.spec.ts'),

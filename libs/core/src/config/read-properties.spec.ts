@@ -77,6 +77,11 @@ const KINDS: readonly Kind[] = [
     message: mustBe("one of 'SINGLE', 'BATCH'"),
   },
   {
+    key: 'groupProtocol',
+    rule: 'CHOICE',
+    message: mustBe("one of 'classic', 'consumer'"),
+  },
+  {
     key: 'ackMode',
     rule: 'ACK_MODE',
     message: (shown) =>

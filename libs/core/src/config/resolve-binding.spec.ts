@@ -41,6 +41,7 @@ const NOTIFICATIONS: ResolvedBinding = {
   autoStartup: true,
   staticMembership: false,
   groupInstanceId: '{binding}-{hostname}-{index}',
+  groupProtocol: 'classic',
   offsetReset: 'earliest',
   assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
   retry: {

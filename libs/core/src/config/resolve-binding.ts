@@ -8,6 +8,7 @@ import { deepFreeze, freezeSettings, isForbiddenKey } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
 import { isBrokenIn, readLayer } from './read-layer.js';
+import { requireGroupProtocol } from './require-group-protocol.js';
 import { requireIdempotencyStore } from './require-idempotency-store.js';
 import { requireProcessing } from './require-processing.js';
 import { requireTransactions } from './require-transactions.js';
@@ -91,6 +92,7 @@ export function draftBinding(
   requireRoutes(merged, path, isBroken, violations);
   requireFormatParts(merged, path, isBroken, violations);
   requireIdempotencyStore(merged, LIBRARY, path, isBroken, violations);
+  requireGroupProtocol(merged, layers, path, isBroken, violations);
   requireProcessing(merged, LIBRARY, path, isBroken, violations);
   requireTransactions(merged, LIBRARY, path, isBroken, violations);
   requireCluster(merged, path, context, isBroken, violations);

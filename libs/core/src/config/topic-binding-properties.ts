@@ -1,4 +1,4 @@
-import type { AssignorName, OffsetReset } from '@nest-event-bus/broker';
+import type { AssignorName, GroupProtocol, OffsetReset } from '@nest-event-bus/broker';
 import { AckMode } from '../model/ack-mode.js';
 import { BatchFailureStrategy } from '../model/batch-failure-strategy.js';
 import type { ExceptionClassifier } from '../model/handler-interfaces.js';
@@ -112,6 +112,14 @@ export class BindingDefaults extends FormatProperties {
     "characters a-z, A-Z, 0-9, '.', '_' and '-', with {binding}, {hostname} and, always, {index}",
   )
   groupInstanceId?: string;
+
+  /**
+   * `'consumer'` is the group protocol of Kafka 4 (KIP-848): the broker shares the partitions out,
+   * and what stays is read and committed meanwhile. A cluster without it is read by `'classic'`,
+   * with a warning.
+   */
+  @IsOneOf(['classic', 'consumer'])
+  groupProtocol?: GroupProtocol;
 
   @IsOneOf(['earliest', 'latest', 'none'])
   offsetReset?: OffsetReset;

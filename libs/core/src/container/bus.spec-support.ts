@@ -60,6 +60,7 @@ export function binding(
     staticMembership: false,
     groupInstanceId: '{binding}-{hostname}-{index}',
     offsetReset: 'earliest',
+    groupProtocol: 'classic',
     assignmentStrategy: ['sticky'],
     rebalance: { drainTimeoutMs: 10_000 },
     retry: { tiers },

@@ -12,6 +12,7 @@ export function mainConsumer(binding: ResolvedBinding): ConsumerOptions {
   return {
     groupId: binding.groupId,
     topics: [binding.topic],
+    groupProtocol: binding.groupProtocol,
     assignors: binding.assignmentStrategy,
     offsetReset: binding.offsetReset,
     isolation: 'read_committed',

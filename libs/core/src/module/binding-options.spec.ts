@@ -146,6 +146,23 @@ describe('assignmentStrategy', () => {
   });
 });
 
+describe('groupProtocol', () => {
+  it.each([
+    ['classic', 'sticky'],
+    ['consumer', 'uniform'],
+  ])("'%s' is how the group shares its partitions", async (groupProtocol, protocol) => {
+    const assignmentStrategy = groupProtocol === 'classic' ? 'sticky' : undefined;
+    await world.write('orders', '1');
+    await world.startOrders([Orders], { groupProtocol, assignmentStrategy });
+    await world.runtime.advance(1_000);
+    const group = await world.done(world.outside.admin().describeGroup('shop'));
+    expect(group).toMatchObject({ state: 'Stable', protocol });
+    expect(handled).toEqual([0]);
+    const [stored] = await world.done(world.outside.admin().groupOffsets('shop'));
+    expect(stored?.offset).toBe(1);
+  });
+});
+
 describe('what the broker sees of the time-outs', () => {
   /** How many such requests of the bus arrive within a minute in which nothing happens. */
   const requestsPerMinute = async (operation: 'heartbeat' | 'fetch'): Promise<number> => {
