@@ -1,96 +1,15 @@
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
-import {
-  FencedError,
-  type AssignorName,
-  type BrokerDriver,
-  type ConsumerSession,
-} from '@nest-event-bus/broker';
+import type { AssignorName } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { eventually } from '@nest-event-bus/testing';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { JavaMember } from './java/java-member.js';
+import { ascending, numbersOf, OurMember } from './our-member.js';
 
 jest.setTimeout(60_000);
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
-
-const ascending = (numbers: readonly number[]): number[] =>
-  numbers.toSorted((left, right) => left - right);
-
-/** One of ours, which reads and commits all the time. */
-class OurMember {
-  readonly told: string[] = [];
-  readonly records: string[] = [];
-  readonly session: ConsumerSession;
-  readonly #driver: BrokerDriver;
-
-  constructor(
-    brokers: readonly string[],
-    groupId: string,
-    private readonly topic: string,
-    assignors?: readonly AssignorName[],
-  ) {
-    this.#driver = kafkajs({ brokers });
-    this.session = this.#driver.consumer({
-      groupId,
-      topics: [topic],
-      assignors,
-      sessionTimeoutMs: 6_000,
-      heartbeatIntervalMs: 300,
-    });
-  }
-
-  get owned(): number[] {
-    return ascending(this.session.assignment().map(({ partition }) => partition));
-  }
-
-  async start(): Promise<void> {
-    const tell =
-      (what: string) =>
-      (partitions: readonly { partition: number }[]): void =>
-        void this.told.push(
-          [what, ...ascending(partitions.map((each) => each.partition))].join(' '),
-        );
-    await this.session.start({
-      onAssigned: tell('assigned'),
-      onRevoked: tell('revoked'),
-      onLost: tell('lost'),
-    });
-    void this.#read().catch(() => undefined);
-  }
-
-  async close(): Promise<void> {
-    await this.session.close();
-    await this.#driver.close();
-  }
-
-  async #commit(partition: number, offset: number): Promise<void> {
-    try {
-      await this.session.commit([{ topic: this.topic, partition, offset }]);
-    } catch (error) {
-      // It went meanwhile: whoever owns it now does it again.
-      if (!(error instanceof FencedError)) throw error;
-    }
-  }
-
-  async #read(): Promise<void> {
-    for (;;) {
-      for (const { partition, offset } of await this.session.poll(100)) {
-        this.records.push(`${partition}:${offset}`);
-        await this.#commit(partition, offset + 1);
-      }
-    }
-  }
-}
-
-/** The numbers behind `what` in all that was told. */
-const numbersOf = (told: readonly string[], what: string): number[] =>
-  ascending(
-    told
-      .filter((line) => line.split(' ')[0] === what)
-      .flatMap((line) => line.split(' ').slice(1).map(Number)),
-  );
 
 describeWithJava('a member of ours and one of Java in one group', () =>
   describeWithKafka('on a real broker', (kafka) => {
@@ -109,12 +28,12 @@ describeWithJava('a member of ours and one of Java in one group', () =>
       const send = (): Promise<unknown> =>
         producer.send(ALL.map((partition) => ({ topic, partition, value: 'v' })));
       const startJava = async (...assignors: string[]): Promise<JavaMember> => {
-        const java = await JavaMember.start({ brokers, groupId, topic, assignors });
+        const java = await JavaMember.start({ brokers, groupId, topic, protocol: assignors });
         ends.push(() => java.kill());
         return java;
       };
       const startOurs = async (assignors?: readonly AssignorName[]): Promise<OurMember> => {
-        const ours = new OurMember(brokers, groupId, topic, assignors);
+        const ours = new OurMember({ brokers, groupId, topic, assignors });
         ends.push(() => ours.close());
         await ours.start();
         return ours;

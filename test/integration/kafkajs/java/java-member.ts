@@ -10,8 +10,8 @@ export interface JavaMemberOptions {
   readonly brokers: readonly string[];
   readonly groupId: string;
   readonly topic: string;
-  /** Class names without their package. */
-  readonly assignors: readonly string[];
+  /** Of the classic protocol: assignors, as class names without their package. */
+  readonly protocol: readonly string[] | 'consumer';
 }
 
 /** A consumer of Java's own client, in a process of its own. */
@@ -30,10 +30,11 @@ export class JavaMember {
     process.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
   }
 
-  static async start({ brokers, groupId, topic, assignors }: JavaMemberOptions) {
+  static async start({ brokers, groupId, topic, protocol }: JavaMemberOptions) {
     const { java, classPath } = await kafkaJars(KAFKA_VERSION);
-    const program = join(__dirname, 'CooperativeMember.java');
-    const strategy = assignors.map((name) => ASSIGNORS + name).join();
+    const program = join(__dirname, 'GroupMember.java');
+    const strategy =
+      protocol === 'consumer' ? protocol : protocol.map((name) => ASSIGNORS + name).join();
     const flags = [
       '-Xmx128m',
       '-XX:TieredStopAtLevel=1',

@@ -3,6 +3,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -12,14 +13,18 @@ import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** A member of a group in Java's own client. It prints what happens to it, one line each, until its input ends. */
-public class CooperativeMember {
+public class GroupMember {
   public static void main(String[] arguments) throws Exception {
     Properties settings = new Properties();
     settings.put("bootstrap.servers", arguments[0]);
     settings.put("group.id", arguments[1]);
-    settings.put("partition.assignment.strategy", arguments[3]);
-    settings.put("session.timeout.ms", "6000");
-    settings.put("heartbeat.interval.ms", "300");
+    if (arguments[3].equals("consumer")) {
+      settings.put("group.protocol", "consumer");
+    } else {
+      settings.put("partition.assignment.strategy", arguments[3]);
+      settings.put("session.timeout.ms", "6000");
+      settings.put("heartbeat.interval.ms", "300");
+    }
     settings.put("auto.offset.reset", "earliest");
     settings.put("enable.auto.commit", "false");
     settings.put("key.deserializer", StringDeserializer.class.getName());
@@ -34,11 +39,11 @@ public class CooperativeMember {
     }
   }
 
-  /** Java refuses to commit while it joins again: the next round does. */
+  /** Java refuses to commit while it joins again, or in an epoch that has just ended: the next round does. */
   static void commit(Consumer<String, String> consumer) {
     try {
       consumer.commitSync();
-    } catch (RebalanceInProgressException later) {
+    } catch (RebalanceInProgressException | CommitFailedException later) {
       print("later");
     }
   }
