@@ -268,3 +268,31 @@ describeWithCluster(
     });
   },
 );
+
+describeWithCluster(
+  'a cluster that does not change groups over',
+  { settings: { 'group.consumer.migration.policy': 'disabled' } },
+  (cluster) => {
+    it('a member of the other protocol waits, and says why, until the group is free', async () => {
+      const scene = await new Scene(cluster().brokers, 'kept', 'kept').create();
+      const classic = await scene.ours('classic');
+      await shared(classic);
+      const waiting = new OurMember({
+        brokers: cluster().brokers,
+        groupId: 'kept',
+        topic: 'kept',
+        groupProtocol: 'consumer',
+      });
+      scene.ends.push(() => waiting.close());
+      const starting = waiting.start();
+      const isAdvised = ({ message }: Error): boolean =>
+        message.includes('group.consumer.migration.policy=bidirectional');
+      await eventually(() => waiting.troubles.some(isAdvised), PATIENCE);
+      expect(classic.owned).toEqual(ALL);
+      await classic.close();
+      await starting;
+      await shared(waiting);
+      await scene.end();
+    });
+  },
+);

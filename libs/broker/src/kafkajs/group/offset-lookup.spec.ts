@@ -2,6 +2,7 @@ import { AuthorizationError, ClosedError, ConnectionError } from '../../port/err
 import { VirtualRuntime } from '../../runtime/index.js';
 import { GroupCoordinator } from './group-coordinator.js';
 import { coordinatedBy, orders } from './member-under-test.spec-support.js';
+import type { MemberSnapshot } from './membership.js';
 import { OffsetLookup } from './offset-lookup.js';
 import { noMember } from './term.js';
 import { ScriptedCluster } from './scripted-cluster.spec-support.js';
@@ -20,11 +21,13 @@ describe('looking up what the group has committed', () => {
   let cluster: ScriptedCluster;
   let coordinator: GroupCoordinator;
   let lookup: OffsetLookup;
+  let member: MemberSnapshot;
 
   beforeEach(() => {
     cluster = new ScriptedCluster(runtime).always('GroupCoordinator', coordinatedBy(1));
     coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
-    lookup = new OffsetLookup(coordinator, () => noMember('group'));
+    member = noMember('group');
+    lookup = new OffsetLookup(coordinator, () => member);
   });
   afterEach(() => {
     cluster.verify();
@@ -61,6 +64,20 @@ describe('looking up what the group has committed', () => {
     await runtime.advance(200);
     expect(await fetched).toEqual([offset(0)]);
     expect(cluster.requests('GroupCoordinator')).toHaveLength(lookups);
+  });
+
+  it('asks as the member that it is, in the epoch of the moment (KIP-848)', async () => {
+    member = { ...member, memberId: 'me', generation: 5, protocol: 'consumer' };
+    cluster.once('OffsetFetch', { code: 113, offsets: [] }, told(offset(0)));
+    const fetched = lookup.fetch(orders(0));
+    await runtime.settle();
+    member = { ...member, generation: 6 };
+    await runtime.advance(200);
+    expect(await fetched).toEqual([offset(0)]);
+    expect(cluster.requests('OffsetFetch')).toMatchObject([
+      { memberId: 'me', generation: 5 },
+      { memberId: 'me', generation: 6 },
+    ]);
   });
 
   it('does not take a refusal for "none committed"', async () => {

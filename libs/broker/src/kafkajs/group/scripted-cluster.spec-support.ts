@@ -167,6 +167,8 @@ function parse(
   switch (api) {
     case 'ConsumerGroupHeartbeat':
       return { ...nothing, ...readBeat(reader) };
+    case version < 9 ? '' : 'OffsetFetch':
+      return { ...nothing, ...readLookup(reader) };
     case 'JoinGroup':
       return { ...nothing, ...readJoin(reader) };
     case 'LeaveGroup':
@@ -208,6 +210,13 @@ function readBeat(
     return partitions.map((partition) => `${topicId}/${partition}`);
   });
   return { memberId, generation, instanceId, owned: owned.flat() };
+}
+
+/** As version 9 writes it, which has a list of groups. */
+function readLookup(reader: Reader): Pick<SentRequest, 'memberId' | 'generation'> {
+  reader.unsignedVarint();
+  reader.compactString();
+  return { memberId: reader.compactString(), generation: reader.int32() };
 }
 
 /** As version 9 writes it. */
