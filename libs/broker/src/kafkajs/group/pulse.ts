@@ -1,5 +1,5 @@
 import { UnsupportedError } from '../../port/errors.js';
-import { Backoff, Deferred, sleep } from '../../runtime/index.js';
+import { Backoff, sleep } from '../../runtime/index.js';
 import {
   consumerHeartbeatRequest,
   JOINING_EPOCH,
@@ -7,6 +7,7 @@ import {
   type ConsumerClaim,
   type ConsumerHeartbeatAnswer,
 } from '../wire/index.js';
+import { underEither } from './either-signal.js';
 import { groupError, type GroupSettings } from './group-advice.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 import type { Loss } from './heart.js';
@@ -43,7 +44,7 @@ export class Pulse {
   #soon: Backoff;
   #intervalMs = FIRST_INTERVAL_MS;
   #brisk = 0;
-  #alarm = new Deferred();
+  #alarm = new AbortController();
 
   constructor(options: PulseOptions) {
     this.#options = options;
@@ -53,13 +54,13 @@ export class Pulse {
 
   /** The next one goes out at once. */
   wake(): void {
-    this.#alarm.resolve();
+    this.#alarm.abort();
   }
 
   /** Until the membership has ended. Rejects when the signal aborts. */
   async run(signal: AbortSignal): Promise<Loss> {
     for (;;) {
-      this.#alarm = new Deferred();
+      this.#alarm = new AbortController();
       const end = await this.#beat(signal);
       if (typeof end !== 'number') return end;
       await this.#rest(end, signal);
@@ -131,16 +132,10 @@ export class Pulse {
   }
 
   async #rest(delayMs: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const slept = sleep(
-      this.#options.coordinator.runtime,
-      delayMs,
-      AbortSignal.any([signal, over.signal]),
+    const { runtime } = this.#options.coordinator;
+    await underEither(signal, this.#alarm.signal, (until) =>
+      sleep(runtime, delayMs, until).catch(() => signal.throwIfAborted()),
     );
-    await Promise.race([slept, this.#alarm.promise]).finally(() => {
-      over.abort();
-      slept.catch(() => undefined);
-    });
   }
 
   #backoff(): Backoff {
