@@ -1,7 +1,6 @@
 import type { DriverLogger } from '../../port/driver.js';
 import { ConnectionError, RequestTimeoutError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { Deferred } from '../../runtime/index.js';
 import {
   reactionTo,
   type ConsumerClaim,
@@ -22,6 +21,7 @@ import { missingTopicError, missingTopics } from './partition-counts.js';
 import { Parting } from './parting.js';
 import { Pulse } from './pulse.js';
 import { isSame, keyOf, noMember } from './term.js';
+import { TurningPoint } from './turning-point.js';
 
 export interface ConsumerLifeOptions {
   readonly cluster: GroupCluster;
@@ -44,7 +44,7 @@ export class ConsumerLife {
   readonly #lease: Lease;
   readonly #parting: Parting;
   readonly #assigned: AssignedTopics;
-  readonly #lost = new Deferred<Loss>();
+  readonly #loss = new TurningPoint<Loss>();
   /** Being handed back: still ours, and still claimed. */
   readonly #leaving = new Map<string, Promise<void>>();
   #snapshot: MemberSnapshot;
@@ -72,8 +72,8 @@ export class ConsumerLife {
       onAnswer: (answer, sentAt) => this.#onAnswer(answer, sentAt),
       onTrouble: (error) => status.retrying(error),
     });
-    const { promise: lost } = this.#lost;
-    const standing = { lost, stableAt: undefined, forfeit: () => this.#holding.clear() };
+    const loss = this.#loss;
+    const standing = { loss, stableAt: undefined, forfeit: () => this.#holding.clear() };
     const common = { runtime, status, logger, calls };
     this.#parting = new Parting({ ...common, standing, groupId, rebalanceTimeoutMs });
   }
@@ -98,7 +98,7 @@ export class ConsumerLife {
     if (!isSame(this.#snapshot, snapshot)) return;
     const error = groupError(code, 'a commit was not accepted', this.#options.settings);
     const isFinal = reactionTo('consumerHeartbeat', code) === 'refuse';
-    this.#lost.resolve({ kind: 'lost', next: isFinal ? 'fail' : 'rejoin-as-new', error });
+    this.#loss.happen({ kind: 'lost', next: isFinal ? 'fail' : 'rejoin-as-new', error });
   }
 
   /** Ends when everything is lost, or was handed back because of the signal. */
@@ -106,7 +106,7 @@ export class ConsumerLife {
     const over = new AbortController();
     const beats = this.#beat(over.signal);
     const closed = whenAborted(closing);
-    const loss = (await Promise.race([this.#lost.promise, closed])) ?? (await this.#handBackAll());
+    const loss = (await this.#loss.or(closed)) ?? (await this.#handBackAll());
     this.#isEnding = true;
     over.abort(new ConnectionError('The membership has ended.'));
     this.#lease.end();
@@ -117,10 +117,10 @@ export class ConsumerLife {
 
   async #beat(signal: AbortSignal): Promise<void> {
     try {
-      this.#lost.resolve(await this.#pulse.run(signal));
+      this.#loss.happen(await this.#pulse.run(signal));
     } catch (error) {
       if (signal.aborted) return;
-      this.#lost.resolve({ kind: 'lost', next: 'rejoin', error: error as Error });
+      this.#loss.happen({ kind: 'lost', next: 'rejoin', error: error as Error });
     }
   }
 
@@ -199,7 +199,7 @@ export class ConsumerLife {
     const handedBack = this.#parting.handBack(staying, 'closing');
     const [end] = await Promise.all([
       handedBack,
-      Promise.race([Promise.all(this.#leaving.values()), this.#lost.promise]),
+      this.#loss.or(Promise.all(this.#leaving.values())),
     ]);
     if (end?.kind === 'lost') return end;
     if (end) return { kind: 'lost', next: 'rejoin', error: end.error };
@@ -221,7 +221,7 @@ export class ConsumerLife {
     const error = new RequestTimeoutError(
       `Group "${groupId}": no heartbeat was answered for ${sessionMs} ms (group.consumer.session.timeout.ms of the broker), so the group counts this member out.`,
     );
-    this.#lost.resolve({ kind: 'lost', next: 'rejoin', error });
+    this.#loss.happen({ kind: 'lost', next: 'rejoin', error });
   }
 
   #tellStable(): void {

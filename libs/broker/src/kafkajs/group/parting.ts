@@ -10,7 +10,7 @@ import type { Standing } from './standing.js';
 import type { HandBack } from './term.js';
 
 export interface PartingOptions {
-  readonly standing: Pick<Standing, 'lost' | 'stableAt' | 'forfeit'>;
+  readonly standing: Pick<Standing, 'loss' | 'stableAt' | 'forfeit'>;
   readonly calls: HostCalls;
   readonly status: MemberStatus;
   readonly runtime: Runtime;
