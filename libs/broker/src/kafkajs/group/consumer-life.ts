@@ -105,7 +105,7 @@ export class ConsumerLife {
   async run(closing: AbortSignal): Promise<Loss | 'closed'> {
     const over = new AbortController();
     const beats = this.#beat(over.signal);
-    const closed = whenAborted(closing);
+    const closed = whenAborted(closing, over.signal);
     const loss = (await this.#loss.or(closed)) ?? (await this.#handBackAll());
     this.#isEnding = true;
     over.abort(new ConnectionError('The membership has ended.'));
@@ -258,9 +258,10 @@ export class ConsumerLife {
   }
 }
 
-function whenAborted(signal: AbortSignal): Promise<undefined> {
+/** Nothing is left at the signal once `until` aborts: it outlasts many memberships. */
+function whenAborted(signal: AbortSignal, until: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true, signal: until });
   });
 }
