@@ -18,7 +18,7 @@ const LONGEST_MS = 1_800_000;
 
 describeWithKafka(`consumers under kill -9, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
-    'by %s: lose no record, and do none again that an acknowledged commit says is done',
+    '%s: lose no record, and do none again that an acknowledged commit says is done',
     async (mode) => {
       const settings = { brokers, mode, records, kills, longestLifeMs: 1_000 };
       const report = await new KilledConsumer({ ...settings, random: newRandom() }).run();

@@ -8,7 +8,7 @@ const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(realRuntime.random()
 
 describeWithKafka(`a consumer that is killed, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
-    'by %s: loses no record, and does none again that an acknowledged commit says is done',
+    '%s: loses no record, and does none again that an acknowledged commit says is done',
     async (mode) => {
       const report = await new KilledConsumer({
         brokers,
