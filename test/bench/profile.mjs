@@ -20,11 +20,15 @@ try {
   const topic = await fillTopic({ driver, admin }, 'bench-profile', { records: RECORDS });
   const isAsync = asked.includes('async');
   const binding = { admin, brokers, topic, records: RECORDS, ackMode: 'MANUAL', ...EVERYTHING_ON };
-  const run = () => busRate({ ...binding, isAsync });
+  const placeOf = asked.includes('functions') ? functionOf : roomOf;
+  const run = (observe) => busRate({ ...binding, isAsync, observe });
   for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await run();
-  const shares = await whereTimeGoes(run, asked.includes('functions') ? functionOf : roomOf);
-  for (const { place, share } of shares)
-    if (share >= LEAST_SHARE) console.log(`${(share * 100).toFixed(1).padStart(5)} %  ${place}`);
+  await run(async (read) => {
+    const { result, shares } = await whereTimeGoes(read, placeOf);
+    for (const { place, share } of shares)
+      if (share >= LEAST_SHARE) console.log(`${(share * 100).toFixed(1).padStart(5)} %  ${place}`);
+    return result;
+  });
 } finally {
   await driver.close();
   await kafka.stop();

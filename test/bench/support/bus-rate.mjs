@@ -4,8 +4,19 @@ import { requireAll } from './fill-topic.mjs';
 
 let groups = 0;
 
-/** Records per second of a binding, from its first fetch to its last handler; all of it is committed, or it throws. */
-export async function busRate({ admin, records, topic, isAsync = false, each, ...binding }) {
+/**
+ * Records per second of a binding, from its first fetch to its last handler; all of it is committed, or it throws.
+ * `observe` gets what is measured, to call it.
+ */
+export async function busRate({
+  admin,
+  records,
+  topic,
+  isAsync = false,
+  each,
+  observe = (read) => read(),
+  ...binding
+}) {
   const groupId = `${topic}-bus-${++groups}`;
   let seen = 0;
   let checksum = 0;
@@ -17,9 +28,12 @@ export async function busRate({ admin, records, topic, isAsync = false, each, ..
   };
   const handle = handlerOf({ note, each, isAsync });
   const bus = await startBus({ topic, groupId, handle, ...binding });
-  const startedAt = clock();
-  await bus.go();
-  const rate = records / (((await finished) - startedAt) / 1_000);
+  const read = async () => {
+    const startedAt = clock();
+    await bus.go();
+    return records / (((await finished) - startedAt) / 1_000);
+  };
+  const rate = await observe(read);
   requireAll(checksum, records);
   await bus.close();
   await requireCommitted(admin, groupId, records);

@@ -4,21 +4,21 @@ const EVERY_MICROSECONDS = 200;
 /** The last one begins and ends the profile. */
 const IGNORED = ['(idle)', '(root)', 'dispatch'];
 
-/** Runs it under Node's own profiler. Gives the samples by where they were taken, the most first, as shares of 1. */
+/** Runs it under Node's own profiler. Gives its result, and the samples by where they were taken, the most first, as shares of 1. */
 export async function whereTimeGoes(run, placeOf) {
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.setSamplingInterval', { interval: EVERY_MICROSECONDS });
   await session.post('Profiler.start');
-  await run();
+  const result = await run();
   const { profile } = await session.post('Profiler.stop');
   session.disconnect();
-  return shares(profile, placeOf);
+  return { result, shares: sharesOf(profile, placeOf) };
 }
 
 /** By self time: what a function calls counts for what is called. Neither waiting counts nor the profiler itself. */
-function shares({ nodes, samples, timeDeltas }, placeOf) {
+function sharesOf({ nodes, samples, timeDeltas }, placeOf) {
   const atWork = nodes.filter(({ callFrame }) => !IGNORED.includes(callFrame.functionName));
   const places = new Map(atWork.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
   const times = new Map();
