@@ -71,7 +71,8 @@ const plain = {
 
 const each: readonly Scenario[] = Object.values(plain);
 
-export const ALL_IN_TURN = 'all of it in turn';
+/** Not to be widened to a string where a scenario is passed on. */
+export const ALL_IN_TURN = 'all of it in turn' as const;
 
 export const scenarios = {
   ...plain,
