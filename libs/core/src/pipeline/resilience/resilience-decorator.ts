@@ -105,8 +105,7 @@ export class ResilienceDecorator implements HandlerStep {
     source: RecordSource,
     pass: Pass,
   ): Promise<Outcome> {
-    const fail = (error: unknown): Promise<Outcome> =>
-      this.#retryAfter(error, ready, source, pass);
+    const fail = (error: unknown): Promise<Outcome> => this.#retryAfter(error, ready, source, pass);
     return Promise.resolve(result).then((answer) => {
       try {
         return this.#conclude(answer, ready, pass.permit, pass.startedAt);

@@ -70,11 +70,9 @@ export class ConsumerMembership implements GroupMembership {
     const standing = this.#standing;
     this.#standing = undefined;
     if (!standing) return;
-    await this.parts.group
-      .leave(standing.identity.memberId, timeoutMs)
-      .catch((error: unknown) => {
-        if (!isRefusal(error, 'UNKNOWN_MEMBER_ID')) this.parts.status.report(toBrokerError(error));
-      });
+    await this.parts.group.leave(standing.identity.memberId, timeoutMs).catch((error: unknown) => {
+      if (!isRefusal(error, 'UNKNOWN_MEMBER_ID')) this.parts.status.report(toBrokerError(error));
+    });
   }
 
   get #owned(): readonly TopicPartition[] {

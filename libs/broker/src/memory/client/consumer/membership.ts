@@ -277,7 +277,10 @@ export class Membership implements GroupMembership {
   }
 }
 
-export function handedBackTooLate(partitions: readonly TopicPartition[], timeoutMs: number): FencedError {
+export function handedBackTooLate(
+  partitions: readonly TopicPartition[],
+  timeoutMs: number,
+): FencedError {
   return new FencedError(
     partitions,
     `The partitions were not handed back within the rebalance time-out of ${timeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
