@@ -1,14 +1,15 @@
 import { DownDependency, expectCarriedThrough } from '../../integration/core/down-dependency.js';
 import { describeWithKafka } from '../../integration/support/index.js';
+import { sizeOf } from './chaos-run.js';
 
-const smoke = process.env['CHAOS_SMOKE'] === '1';
 const LONGEST_MS = 400_000;
 const TURN_MS = 200;
 /** Of writing before the outage and after it. */
 const AROUND_MS = 10_000;
 
-/** CHAOS_DOWN_SECONDS makes it another outage. */
-const downMs = Number(process.env['CHAOS_DOWN_SECONDS'] ?? (smoke ? 10 : 120)) * 1_000;
+/** CHAOS_DOWN_MS makes it another outage. */
+const downMs = sizeOf('DOWN_MS', { full: 120_000, smoke: 10_000 });
+const openMs = sizeOf('OPEN_MS', { full: 5_000, smoke: 1_000 });
 
 describeWithKafka(`a dependency that is down for ${downMs / 1_000} s under load`, ({ brokers }) => {
   it(
@@ -17,7 +18,7 @@ describeWithKafka(`a dependency that is down for ${downMs / 1_000} s under load`
       const settings = {
         brokers,
         downMs,
-        openMs: smoke ? 1_000 : 5_000,
+        openMs,
         recordsPerTurn: 10,
         turns: Math.ceil((downMs + AROUND_MS) / TURN_MS),
         turnMs: TURN_MS,

@@ -4,6 +4,7 @@ import type { ConsumerOptions } from '@nest-event-bus/broker';
 export const memberships = {
   eager: { assignors: ['sticky'] },
   cooperative: { assignors: ['cooperative-sticky'] },
+  consumer: { groupProtocol: 'consumer' },
 } as const satisfies Readonly<Record<string, Partial<ConsumerOptions>>>;
 
 export type MembershipName = keyof typeof memberships;
