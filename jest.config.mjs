@@ -34,6 +34,8 @@ export const shared = {
 /** What `npm test` runs. The apps and the chaos suites have commands and configurations of their own. */
 export default {
   reporters,
+  // Suites wait for brokers more than they compute, and one process for all of them never gets rid of what they leave.
+  maxWorkers: 2,
   // Virtual time costs real work, and a busy machine has little of it to give. The integration project has a limit of its own.
   testTimeout: 30_000,
   projects: [
