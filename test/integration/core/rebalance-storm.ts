@@ -116,7 +116,7 @@ export class RebalanceStorm {
         topic,
         groupId,
         ...binding,
-        processing: { by, maxConcurrency: 16 },
+        processing: by === 'key' ? { by, maxConcurrency: 16 } : { by },
         ...(assignmentStrategy && { assignmentStrategy }),
       },
       work: (record, context) => this.#work(record, context),
