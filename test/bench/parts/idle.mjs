@@ -56,7 +56,13 @@ export async function idleBench({ brokers, driver, table, rounds, seconds }) {
 }
 
 async function measure({ side, brokers, producer, round, seconds }) {
-  const order = { side, brokers, topics, groups: `idle-${round}`, quietMs: seconds * 1_000 };
+  const order = {
+    side,
+    brokers,
+    topics,
+    groups: `idle-${round}-${side}`,
+    quietMs: seconds * 1_000,
+  };
   const child = new Measured(PROGRAM, order);
   const figures = await child.next();
   for (let index = 0; index < ARRIVALS; index++) {

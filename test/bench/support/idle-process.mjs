@@ -42,7 +42,7 @@ process.exit(0);
 
 async function ours(topic, groupId) {
   ours.driver ??= kafkajs({ brokers });
-  const session = ours.driver.consumer({ groupId, topics: [topic] });
+  const session = ours.driver.consumer({ groupId, topics: [topic], offsetReset: 'latest' });
   await session.start({ onAssigned() {}, onRevoked() {}, onLost() {} });
   void (async () => {
     for (;;)
