@@ -1,4 +1,4 @@
-// npm run bench -- idle [--rounds 2] [--seconds 30]: 80 sessions that have nothing to do against 80 raw kafkajs
+// npm run bench -- idle [--rounds 2] [--seconds 40]: 80 sessions that have nothing to do against 80 raw kafkajs
 // consumers at their default, each side in a process of its own, on one broker with the stock group settings.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ import { Table } from './support/table.mjs';
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '2' },
-    seconds: { type: 'string', default: '30' },
+    seconds: { type: 'string', default: '40' },
   },
 });
 
