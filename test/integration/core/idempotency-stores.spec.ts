@@ -16,6 +16,7 @@ const MYSQL = process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306/test';
 
 const table = `idempotency_${process.pid}_${Math.floor(realRuntime.random() * 1e9)}`;
 const elapse = (milliseconds: number): Promise<void> => sleep(realRuntime, milliseconds);
+const time = { elapse, monotonic: () => realRuntime.monotonic() };
 
 /** Suites are declared at once, so the answer is waited for in a child. */
 function isThere(url: string): boolean {
@@ -92,7 +93,7 @@ describeWith('Redis', unreachable('REDIS_URL', REDIS), () => {
       if (keys.length > 0) await client.del(...keys);
       await client.quit();
     };
-    return { store: redisIdempotencyStore(client, { prefix }), elapse, end };
+    return { store: redisIdempotencyStore(client, { prefix }), ...time, end };
   });
 });
 
@@ -115,7 +116,7 @@ for (const [name, missing, open] of [
 
     describeIdempotencyStore(`the store of ${name}`, async () => ({
       ...(await begin('contract')),
-      elapse,
+      ...time,
     }));
 
     describe(`the table of ${name}`, () => {

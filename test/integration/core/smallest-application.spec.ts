@@ -11,7 +11,7 @@ const BROKERS_LINE = "brokers: process.env['KAFKA_BROKERS'] ?? 'localhost:9092',
 
 async function smallestApplication(): Promise<string> {
   const page = await readFile(join(root, 'README.md'), 'utf8');
-  const [, code = ''] = /^## The smallest application\n+```ts\n(.*?)^```/ms.exec(page) ?? [];
+  const [, code = ''] = /^## The smallest application\n.*?^```ts\n(.*?)^```/ms.exec(page) ?? [];
   return code;
 }
 

@@ -6,6 +6,7 @@ describeIdempotencyStore('the store in memory', async () => {
   const runtime = new VirtualRuntime();
   return {
     store: memoryIdempotencyStore({ runtime }),
+    monotonic: () => runtime.monotonic(),
     elapse: (milliseconds) => runtime.advance(milliseconds),
   };
 });

@@ -53,6 +53,7 @@ describeIdempotencyStore('a store behind a Bloom filter', async () => {
   const clock = runtime;
   return {
     store: await filtered(new ListedStore()),
+    monotonic: () => clock.monotonic(),
     elapse: (milliseconds) => clock.advance(milliseconds),
   };
 });
