@@ -24,6 +24,6 @@ describeWithKafka(`members that come and go, seed ${seed}`, ({ brokers }) => {
       process.stderr.write(`${tellStorm(name, report)}\n`);
       expectPromisesKept(report);
     },
-    150_000,
+    360_000,
   );
 });

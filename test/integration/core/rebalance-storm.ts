@@ -43,7 +43,8 @@ const PER_WRITE = 12;
 /** One in so many fails when it is called first, and once more. */
 const FAILS = 10;
 const FAILED_CALLS = 2;
-const PATIENCE_MS = 90_000;
+/** By partition there is more to do than handlers do meanwhile. */
+const PATIENCE_MS = 300_000;
 
 const binding = {
   retry: { tiers: [], tier0: { maxAttempts: 5, initialBackoffMs: 200, maxBackoffMs: 1_000 } },
