@@ -12,7 +12,7 @@ import { describeWithKafka } from '../../integration/support/index.js';
 import { newRandom, seed, sizeOf } from './chaos-run.js';
 
 /** CHAOS_RECORDS and CHAOS_KILLS choose other sizes. */
-const records = sizeOf('RECORDS', { full: 200_000, smoke: 1_800 });
+const records = sizeOf('RECORDS', { full: 200_000, smoke: 4_800 });
 const kills = sizeOf('KILLS', { full: 50, smoke: 2 });
 const LONGEST_MS = 1_800_000;
 
@@ -20,7 +20,7 @@ describeWithKafka(`consumers under kill -9, seed ${seed}`, ({ brokers }) => {
   it.each<KilledMode>(['MANUAL', 'MANUAL_IMMEDIATE', 'BATCH', 'by key'])(
     '%s: lose no record, and do none again that an acknowledged commit says is done',
     async (mode) => {
-      const settings = { brokers, mode, records, kills, longestLifeMs: 1_000 };
+      const settings = { brokers, mode, records, kills };
       const report = await new KilledConsumer({ ...settings, random: newRandom() }).run();
       process.stderr.write(`${tell(report)}\n`);
       expectWithinBounds(report);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
@@ -14,8 +14,6 @@ export interface KilledConsumerSettings {
   /** At least so many; they are written between the kills. */
   readonly records: number;
   readonly kills: number;
-  /** The longest time that a process may work. */
-  readonly longestLifeMs: number;
   readonly random: { between(least: number, most: number): number };
 }
 
@@ -106,18 +104,17 @@ export class KilledConsumer {
   }
 
   async #run(): Promise<KilledConsumerReport> {
-    const { mode, records, kills, longestLifeMs, random } = this.settings;
+    const { mode, records, kills, random } = this.settings;
     const perPartition = Math.ceil(records / kills / PARTITIONS);
+    // With as many left to do: however slow we look, the kill meets it at work.
+    const mostBegun = Math.ceil((perPartition * PARTITIONS) / 2);
     await this.#stage.createTopics({ partitions: PARTITIONS });
     for (let kill = 0; kill < kills; kill++) {
       await this.#write(perPartition);
       this.#start();
-      if (random.between(1, KILLED_EARLY) === 1)
+      if (kill > 0 && random.between(1, KILLED_EARLY) === 1)
         await sleep(realRuntime, random.between(0, LONGEST_START_MS));
-      else {
-        await this.#works();
-        await sleep(realRuntime, random.between(0, longestLifeMs));
-      }
+      else await this.#hasBegun(random.between(1, mostBegun));
       await this.#kill();
     }
     this.#start();
@@ -162,14 +159,15 @@ export class KilledConsumer {
     this.#child = undefined;
   }
 
-  #works(): Promise<unknown> {
+  /** The process that runs, so many records. */
+  #hasBegun(records: number): Promise<unknown> {
     const journal = this.#journals.at(-1) as string;
     return this.#stage.until(
-      'the process to work',
+      `the process to have begun ${records} records`,
       () => {
-        if ((statSync(journal, { throwIfNoEntry: false })?.size ?? 0) > 0) return true;
         if (this.#child?.stderr) throw new Error(this.#child.stderr);
-        return false;
+        if (!statSync(journal, { throwIfNoEntry: false })) return false;
+        return readFileSync(journal, 'utf8').split('began ').length > records;
       },
       60_000,
     );

@@ -67,10 +67,9 @@ export class KilledTransactions {
       await this.#write(kill * perKill, perKill);
       const prefix = PREFIXES[kill % PREFIXES.length]!;
       await alive.get(prefix)?.hasSaid('started');
-      await sleep(realRuntime, random.between(100, 1_500));
+      interrupted.push(await this.#hasCommitted(random.between(1, Math.ceil(perKill / 2))));
       alive.get(prefix)?.kill();
       await alive.get(prefix)?.ended;
-      interrupted.push(await this.#committed());
       alive.set(prefix, this.#start(prefix));
     }
     await this.#settles(written);
@@ -97,6 +96,17 @@ export class KilledTransactions {
         value: String(from + index),
       })),
     );
+  }
+
+  /** So many more than now, of those that are left. Gives what is committed then. */
+  async #hasCommitted(more: number): Promise<number> {
+    const enough = (await this.#committed()) + more;
+    let committed = 0;
+    await eventually(async () => (committed = await this.#committed()) >= enough, {
+      description: `${enough} orders to be committed`,
+      timeoutMs: PATIENCE_MS,
+    });
+    return committed;
   }
 
   async #settles(written: number): Promise<void> {

@@ -14,9 +14,8 @@ describeWithKafka(`a consumer that is killed, seed ${seed}`, ({ brokers }) => {
         brokers,
         mode,
         random: new SeededRandom(seed),
-        records: 2_400,
+        records: 4_800,
         kills: 2,
-        longestLifeMs: 300,
       }).run();
       process.stderr.write(`${tell(report)}\n`);
       expectWithinBounds(report);
