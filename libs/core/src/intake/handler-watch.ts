@@ -20,8 +20,8 @@ interface Limit {
 
 /**
  * Tells once of each handler that runs for longer than stuckHandlerMs, and once more when it exceeds
- * maxPollIntervalMs: then its assignment is to end. A session that is paused or has nothing to do runs no handler, and so is never
- * told of.
+ * maxPollIntervalMs: then its assignment is to end. A session that is paused or has nothing to do
+ * runs no handler, and so is never told of.
  */
 export class HandlerWatch {
   readonly #limits: readonly Limit[];
