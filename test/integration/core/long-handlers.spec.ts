@@ -5,6 +5,10 @@ import { OrdersStage } from './orders-stage.js';
 
 const SESSION_MS = 1_500;
 const MAX_POLL_MS = 2_500;
+/** `offset.metadata.max.bytes` of a broker. */
+const METADATA_BYTES = 4_096;
+/** Every other one is a run of its own, of two bytes. */
+const RECORDS = 8_000;
 const quick = {
   maxPollIntervalMs: MAX_POLL_MS,
   retry: { tier0: { maxAttempts: 1 }, tiers: [] },
@@ -66,4 +70,27 @@ describeWithKafka('a handler that takes its time', ({ brokers }) => {
       expect(await stage.members()).toEqual(before);
     },
   );
+
+  it('while as much is done behind it as a commit can tell, costs nobody its place either', async () => {
+    const gate = new Deferred();
+    stage.handle = ({ key }) => (String(key) === 'held' ? gate.promise : undefined);
+    await stage.start({ processing: { by: 'key', maxConcurrency: RECORDS } });
+    const before = await stage.members();
+    const keys = Array.from({ length: RECORDS }, (_, index) =>
+      index % 2 === 0 ? 'held' : `free-${index}`,
+    );
+    await stage.writeKeysTo(0, keys);
+    await stage.until('the metadata to be full', async () => {
+      const [{ metadata } = { metadata: null }] = await stage.admin.groupOffsets(stage.groupId);
+      return (metadata?.length ?? 0) > 0.9 * METADATA_BYTES;
+    });
+    await sleep(realRuntime, 3 * SESSION_MS);
+    // What the commit could not tell of is not even begun.
+    expect(stage.calls.length).toBeLessThan(0.4 * RECORDS);
+    expect(await stage.members()).toEqual(before);
+    gate.resolve();
+    await stage.until('all to be committed', async () => (await stage.committed()) === RECORDS);
+    expect(stage.calls).toHaveLength(RECORDS);
+    expect(await stage.members()).toEqual(before);
+  });
 });
