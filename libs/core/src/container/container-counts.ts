@@ -10,6 +10,7 @@ const NOTHING: IntakeCounts = {
   handedBack: 0,
   inFlight: 0,
   slicesCut: 0,
+  membershipsGivenUp: 0,
 };
 
 export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
@@ -24,6 +25,7 @@ export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
       handedBack: sum.handedBack + one.handedBack,
       inFlight: sum.inFlight + one.inFlight,
       slicesCut: sum.slicesCut + one.slicesCut,
+      membershipsGivenUp: sum.membershipsGivenUp + one.membershipsGivenUp,
     }),
     NOTHING,
   );

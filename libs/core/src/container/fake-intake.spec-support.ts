@@ -42,6 +42,7 @@ export class FakeSession implements IntakeSession {
     handedBack: 0,
     inFlight: 0,
     slicesCut: 0,
+    membershipsGivenUp: 0,
   };
   readonly #listeners = new Set<(status: IntakeStatus) => void>();
   readonly #closed = new Deferred<never>();

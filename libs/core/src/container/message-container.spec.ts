@@ -206,6 +206,7 @@ describe('what a container tells', () => {
       handedBack: 0,
       inFlight: 1,
       slicesCut: 0,
+      membershipsGivenUp: 0,
     };
     await bus.container.start();
     for (const session of bus.intake.sessions) session.counts = counted;
@@ -228,6 +229,7 @@ describe('what a container tells', () => {
       handedBack: 1,
       inFlight: 1,
       slicesCut: 0,
+      membershipsGivenUp: 0,
     });
   });
 

@@ -37,6 +37,7 @@ describe('an intake session', () => {
           handedBack: 0,
           inFlight: 0,
           slicesCut: 0,
+          membershipsGivenUp: 0,
         });
       },
     );

@@ -212,8 +212,9 @@ export class DefaultIntakeSession implements IntakeSession {
 
   /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
   #giveUpTerm(): void {
-    if (this.#phase !== 'running') return;
-    this.#term?.giveUp(new HandlerOverdueException(this.#options.settings.maxPollIntervalMs));
+    if (this.#phase !== 'running' || !this.#term || this.#term.isGivenUp) return;
+    this.#tally.membershipGivenUp();
+    this.#term.giveUp(new HandlerOverdueException(this.#options.settings.maxPollIntervalMs));
   }
 
   async #waitForReplacement(error: Error, delayMs: number): Promise<void> {

@@ -97,6 +97,8 @@ export interface IntakeCounts {
   readonly inFlight: number;
   /** Slices that the safety valve has ended; what waited in them counts as handed back. */
   readonly slicesCut: number;
+  /** Times that the session left its group because of a handler that exceeded maxPollIntervalMs. */
+  readonly membershipsGivenUp: number;
 }
 
 export interface DrainReport {

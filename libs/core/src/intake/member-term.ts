@@ -98,6 +98,10 @@ export class MemberTerm implements LaneObserver, Membership {
     }
   }
 
+  get isGivenUp(): boolean {
+    return this.#givenUp.signal.aborted;
+  }
+
   /** It is to end, as if the session had failed by this. */
   giveUp(error: Error): void {
     this.#givenUp.abort(error);

@@ -48,6 +48,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     await world.runtime.advance(MAX_POLL_MS);
     await world.until(() => member.intake.status.state === 'retrying');
     expect(member.intake.status.error).toMatchObject({ code: 'HANDLER_OVERDUE' });
+    expect(member.intake.counts.membershipsGivenUp).toBe(1);
     await world.untilCommitted(3);
     expect(member.offsets()).toEqual([0, 1, 1, 2]);
     hanging.resolve(succeeded);

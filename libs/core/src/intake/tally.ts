@@ -12,6 +12,7 @@ export class Tally {
   #deadLettered = 0;
   #failed = 0;
   #slicesCut = 0;
+  #membershipsGivenUp = 0;
 
   get counts(): IntakeCounts {
     return {
@@ -24,6 +25,7 @@ export class Tally {
       handedBack: this.#handedBack,
       inFlight: this.#inFlight,
       slicesCut: this.#slicesCut,
+      membershipsGivenUp: this.#membershipsGivenUp,
     };
   }
 
@@ -40,6 +42,10 @@ export class Tally {
 
   sliceCut(): void {
     this.#slicesCut++;
+  }
+
+  membershipGivenUp(): void {
+    this.#membershipsGivenUp++;
   }
 
   settled(kind: Outcome['kind']): void {

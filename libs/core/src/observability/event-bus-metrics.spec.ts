@@ -72,6 +72,7 @@ describe('The figures', () => {
         handedBack: 6,
         inFlight: 7,
         slicesCut: 8,
+        membershipsGivenUp: 11,
       };
       session.becomes({ runningHandlers: 9, stuckHandlers: 10 });
     });
@@ -88,6 +89,7 @@ describe('The figures', () => {
     ]);
     expect(values('records.in.flight')).toEqual([14]);
     expect(values('poll.interval.safety.triggered')).toEqual([16]);
+    expect(values('memberships.given.up')).toEqual([22]);
     expect(values('handlers.running')).toEqual([18]);
     expect(values('handlers.stuck')).toEqual([20]);
   });

@@ -128,6 +128,12 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
     help: 'Slices that were ended because they had taken 70 % of maxPollIntervalMs.',
     read: ofContainers(({ counts }) => counts.slicesCut),
   },
+  {
+    name: 'eventbus.memberships.given.up',
+    type: 'counter',
+    help: 'Times that a session left its group because a handler exceeded maxPollIntervalMs.',
+    read: ofContainers(({ counts }) => counts.membershipsGivenUp),
+  },
 ]);
 
 function ofContainers(value: (container: ContainerReading) => number): Read {
