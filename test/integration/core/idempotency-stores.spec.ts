@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   redisIdempotencyStore,
   sqlIdempotencyStore,
@@ -9,6 +8,7 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { Redis } from 'ioredis';
 import { createPool } from 'mysql2/promise';
 import { describeIdempotencyStore } from '../../../libs/core/src/pipeline/idempotency/store-contract.spec-support.js';
+import { isThere } from '../support/index.js';
 
 const REDIS = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 const POSTGRES = process.env['POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
@@ -17,18 +17,6 @@ const MYSQL = process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306/test';
 const table = `idempotency_${process.pid}_${Math.floor(realRuntime.random() * 1e9)}`;
 const elapse = (milliseconds: number): Promise<void> => sleep(realRuntime, milliseconds);
 const time = { elapse, monotonic: () => realRuntime.monotonic() };
-
-/** Suites are declared at once, so the answer is waited for in a child. */
-function isThere(url: string): boolean {
-  const { hostname, port } = new URL(url);
-  const knock = `require('net').connect(${Number(port)}, '${hostname}').on('connect', () => process.exit(0)).on('error', () => process.exit(1)).setTimeout(3000, () => process.exit(1))`;
-  try {
-    execFileSync(process.execPath, ['-e', knock], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function describeWith(what: string, missing: string | undefined, suite: () => void): void {
   if (missing === undefined) return suite();

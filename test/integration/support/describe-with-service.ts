@@ -17,11 +17,12 @@ export function describeWithService(
   const url = process.env[variable] ?? usual;
   if (isThere(url)) return describe(name, () => suite(url));
   const missing = `no ${service} answers at ${new URL(url).host} (${variable})`;
+  process.stderr.write(`SKIPPED, ${name}: ${missing}\n`);
   describe(name, () => it.skip(missing, () => undefined));
 }
 
-/** Suites are declared at once, so the answer is waited for in a child. */
-function isThere(url: string): boolean {
+/** Whether anybody answers there. Suites are declared at once, so the answer is waited for in a child. */
+export function isThere(url: string): boolean {
   const { hostname, port } = new URL(url);
   const knock = `require('node:net').connect(${Number(port)}, ${JSON.stringify(hostname)}).on('connect', () => process.exit(0)).on('error', () => process.exit(1)).setTimeout(3000, () => process.exit(1))`;
   try {

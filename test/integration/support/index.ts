@@ -5,4 +5,4 @@ export {
   type SharedKafka,
 } from './describe-with-kafka.js';
 export { describeWithRegistry } from './describe-with-registry.js';
-export { describeWithService } from './describe-with-service.js';
+export { describeWithService, isThere } from './describe-with-service.js';
