@@ -20,6 +20,12 @@ export interface Question {
   readonly offset: number;
 }
 
+export interface FetchLimits {
+  /** Of the answer; they were taken from the share. */
+  readonly bytes: number;
+  readonly maxWaitMs: number;
+}
+
 export interface FetchExchangeOptions extends FetchPumpOptions {
   readonly reactions: FetchReactions;
   readonly ended: AbortSignal;
@@ -39,9 +45,13 @@ export class FetchExchange {
   constructor(private readonly options: FetchExchangeOptions) {}
 
   /** Gives back the bytes that were taken for it. Rejects when the request as a whole has failed. */
-  async run(node: number, way: Way, questions: readonly Question[], bytes: number): Promise<void> {
+  async run(
+    node: number,
+    way: Way,
+    questions: readonly Question[],
+    { bytes, maxWaitMs }: FetchLimits,
+  ): Promise<void> {
     const { cluster, sessionId, fetch, share, ended, reactions } = this.options;
-    const maxWaitMs = way === 'quick' ? 0 : fetch.maxWaitMs;
     let answer: FetchAnswer;
     try {
       answer = await cluster.request(

@@ -294,6 +294,36 @@ describe('memory', () => {
     expect(test.underWay('fetch-long').offsets).toMatchObject({ 0: 0 });
   });
 
+  it('suffices for a long poll of every broker, however many sessions share it', async () => {
+    const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
+    test.leaders = test.nodes = [1, 2, 3, 4, 5, 6];
+    await test.own(0, 1, 2, 3, 4, 5);
+    expect(test.fetches.map(({ node }) => node)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('is given to each broker in turn where it does not suffice for all', async () => {
+    const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
+    const nodes = Array.from({ length: 40 }, (_, node) => node);
+    test.leaders = test.nodes = nodes;
+    await test.own(...nodes);
+    expect(test.fetches.length).toBeLessThan(nodes.length);
+    for (let answered = 0; answered < nodes.length; answered++) {
+      test.fetches[answered]?.answerEmpty();
+      await test.runtime.settle();
+    }
+    const asked = test.fetches.slice(0, nodes.length).map(({ node }) => node);
+    expect(asked.toSorted((left, right) => left - right)).toEqual(nodes);
+  });
+
+  it('is not kept by a long poll that finds nothing while another broker waits for it', async () => {
+    const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
+    test.leaders = test.nodes = Array.from({ length: 40 }, (_, node) => node);
+    await test.own(...test.nodes);
+    test.fetches[0]?.answerEmpty();
+    await test.runtime.settle();
+    expect(test.fetches.at(-1)?.maxWaitMs).toBe(500);
+  });
+
   it('is shared evenly by the sessions of a process', () => {
     const test = new PumpUnderTest({ budgetBytes: 64 * 1024 * 1024 });
     const shares = Array.from({ length: 7 }, () => test.budget.join());

@@ -40,6 +40,12 @@ export interface FetchPumpOptions {
 }
 
 const SMALLEST_REQUEST = 64 * 1024;
+/** Below that where else some brokers could not be asked: the first batch comes whole however little is asked for. */
+const SMALLEST_OF_MANY = 16 * 1024;
+/** Waiting at the same time, with nothing to bring: long and side. */
+const IDLE_REQUESTS_PER_BROKER = 2;
+/** How long a poll may wait while another broker has no room to be asked. */
+const CROWDED_WAIT_MS = 500;
 /** Requests of one broker that may be under way: long, side and quick, and one answer being read. */
 const REQUESTS_PER_BROKER = 4;
 /** A long poll that has data comes back sooner; only then is it worth to ask by another way. */
@@ -60,6 +66,9 @@ export class FetchPump {
   readonly #reactions: FetchReactions;
   readonly #truncation: TruncationCheck;
   readonly #exchange: FetchExchange;
+  /** Those that there was no room to ask, the first of them first. */
+  readonly #refused = new Set<number>();
+  #crowdedUntil = 0;
   #turn = 0;
   #timer: { readonly timer: Timer; readonly at: number } | undefined;
   #scheduled = false;
@@ -146,7 +155,16 @@ export class FetchPump {
     if (rest < Infinity) this.#wakeIn(rest);
     if (leaderless.length > 0) void this.#leaders.find(leaderless);
     for (const [node, partitions] of doubtful) void this.#truncation.check(node, partitions);
-    for (const [node, partitions] of wanted) this.#ask(node, partitions, now);
+    for (const node of this.#inTurn(wanted.keys())) this.#ask(node, wanted.get(node) ?? [], now);
+  }
+
+  /** Always asked in the same order, the last would never be where there is room for the first only. */
+  #inTurn(wanted: Iterable<number>): Iterable<number> {
+    if (this.#refused.size === 0) return wanted;
+    const nodes = new Set(wanted);
+    const first = [...this.#refused].filter((node) => nodes.has(node));
+    this.#refused.clear();
+    return new Set([...first, ...nodes]);
   }
 
   #ask(node: number, wanted: readonly OwnedPartition[], now: number): void {
@@ -167,18 +185,23 @@ export class FetchPump {
   }
 
   #start(node: number, way: Way, wanted: readonly OwnedPartition[]): void {
+    const { share, cluster, fetch } = this.#options;
+    const now = cluster.runtime.monotonic();
     const bytes = this.#requestBytes();
-    if (!this.#makeRoom(bytes)) return;
-    const { share, cluster } = this.#options;
+    if (!this.#makeRoom(bytes)) {
+      this.#refused.add(node);
+      this.#crowdedUntil = now + fetch.maxWaitMs;
+      return;
+    }
     const questions = rotated(wanted, this.#turn++).map((partition) => ({
       partition,
       journey: partition.ask(),
       offset: partition.fetchOffset,
     }));
     share.take(bytes);
-    this.#busy.set(`${node}/${way}`, cluster.runtime.monotonic());
+    this.#busy.set(`${node}/${way}`, now);
     void this.#exchange
-      .run(node, way, questions, bytes)
+      .run(node, way, questions, { bytes, maxWaitMs: this.#maxWaitMs(way, now) })
       .catch((error: unknown) => this.#failed(node, wanted, error as BrokerError))
       .finally(() => {
         for (const { partition, journey } of questions) partition.answered(journey);
@@ -204,7 +227,15 @@ export class FetchPump {
     const { share, fetch, cluster } = this.#options;
     const brokers = Math.max(1, cluster.metadata.brokers.size);
     const fair = Math.floor(share.limitBytes / (brokers * REQUESTS_PER_BROKER));
-    return Math.max(SMALLEST_REQUEST, Math.min(fetch.maxBytes, fair));
+    const forAll = Math.floor(share.limitBytes / (brokers * IDLE_REQUESTS_PER_BROKER));
+    const smallest = Math.max(SMALLEST_OF_MANY, Math.min(SMALLEST_REQUEST, forAll));
+    return Math.max(smallest, Math.min(fetch.maxBytes, fair));
+  }
+
+  #maxWaitMs(way: Way, now: number): number {
+    const { maxWaitMs } = this.#options.fetch;
+    if (way === 'quick') return 0;
+    return now < this.#crowdedUntil ? Math.min(maxWaitMs, CROWDED_WAIT_MS) : maxWaitMs;
   }
 
   /** By name it would be read on in the middle, once it has grown so far. */
