@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {
   BrokerError,
   ClosedError,
+  CommitError,
   FencedError,
   OffsetMetadataTooLargeError,
 } from '../../port/errors.js';
@@ -149,6 +150,23 @@ function refusing({ promise }: ContractSuite): void {
     assert.deepEqual(error.partitions.map(nameOf), [`${foreign}-0`]);
     const stored = await world.admin.groupOffsets(groupId);
     assert.deepEqual(stored.map(nameOf), [`${topic}-0`]);
+  });
+
+  promise('refuses a topic that was deleted, and stores the others at once', async (world) => {
+    const [kept, deleted] = [await world.topic(), await world.topic()];
+    const { session } = await world.join({ topics: [kept, deleted] });
+    await world.admin.deleteTopics([deleted]);
+    const offsets = [kept, deleted].map((topic) => ({ topic, partition: 0, offset: 0 }));
+    let refusal: unknown;
+    // The brokers may need a moment to hear of it.
+    await world.eventually('the commit is refused', async () => {
+      refusal = await world.failureOf(session.commit(offsets));
+      return refusal !== undefined;
+    });
+    assert.ok(refusal instanceof CommitError, String(refusal));
+    assert.deepEqual(refusal.partitions.map(nameOf), [`${deleted}-0`]);
+    const stored = await session.committed([{ topic: kept, partition: 0 }]);
+    assert.deepEqual(stored.map(nameOf), [`${kept}-0`]);
   });
 
   promise("refuses another member's partition", async (world) => {

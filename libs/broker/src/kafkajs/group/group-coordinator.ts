@@ -10,6 +10,7 @@ import {
   errorOfCode,
   findCoordinatorRequest,
   type ApiRequest,
+  type Metadata,
 } from '../wire/index.js';
 import type { GroupCluster } from './group-cluster.js';
 import { groupLane } from './lanes.js';
@@ -49,6 +50,10 @@ export class GroupCoordinator {
     this.#cluster = options.cluster;
     this.groupId = options.groupId;
     this.lane = groupLane(options.sessionId);
+  }
+
+  get metadata(): Metadata {
+    return this.#cluster.metadata;
   }
 
   get runtime(): Runtime {

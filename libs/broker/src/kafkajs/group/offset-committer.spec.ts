@@ -167,6 +167,37 @@ describe('committing', () => {
     expect(scene.cluster.requests('GroupCoordinator')).toHaveLength(lookups);
   });
 
+  it('3: refused at once where the topic is gone, and the others are not held up', async () => {
+    scene.cluster.topics.delete('orders');
+    scene.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
+    const [before, started] = [scene.commit(at(0, 1), at(1, 1)), scene.runtime.monotonic()];
+    expect(await before).toMatchObject({
+      code: 'COMMIT_REFUSED',
+      retriable: true,
+      partitions: [{ topic: 'orders', partition: 0 }],
+      cause: { code: 'UNKNOWN_TOPIC', topic: 'orders' },
+    });
+    expect(await scene.commit(at(1, 2))).toBe('stored');
+    expect(scene.requests).toEqual(['0:1 1:1', '1:2']);
+    expect(scene.runtime.monotonic()).toBe(started);
+  });
+
+  it('3: refused where the topic is there but not this partition any more', async () => {
+    scene.cluster.once('OffsetCommit', answering({ 7: 3 }));
+    expect(await scene.commit(at(7, 1))).toMatchObject({
+      code: 'COMMIT_REFUSED',
+      cause: { code: 'UNKNOWN_PARTITION' },
+    });
+  });
+
+  it('3: sent again where nobody can tell whether the topic is gone', async () => {
+    scene.cluster.metadataTrouble = new ConnectionError('no broker');
+    scene.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
+    const done = scene.commit(at(0, 1));
+    await scene.runtime.advance(1_000);
+    expect(await done).toBe('stored');
+  });
+
   it('what cannot be stored in 30 s is refused, retriable, and not sent later', async () => {
     scene.cluster.always('OffsetCommit', answering({ 0: 14 }));
     const done = scene.commit(at(0, 1));

@@ -1,7 +1,7 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import { RequestTimeoutError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { Backoff, sleep } from '../../runtime/index.js';
+import { Backoff, sleep, within } from '../../runtime/index.js';
 import {
   errorOfCode,
   offsetCommitRequest,
@@ -11,6 +11,7 @@ import {
   type Reaction,
 } from '../wire/index.js';
 import { CommitCall, type CommitFailure } from './commit-call.js';
+import { goneError } from './gone-partition.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 import type { MemberSnapshot, Membership } from './membership.js';
 import { OffsetLookup, type OffsetLookupOptions } from './offset-lookup.js';
@@ -37,6 +38,8 @@ interface PendingCommit {
 
 const COMMIT_TIMEOUT_MS = 30_000;
 const RETRY = { initialMs: 50, maxMs: 1_000 };
+/** How long the commits of others wait for word of a topic that may be gone. */
+const TOPIC_LOOKUP_MS = 1_000;
 const OFFSET_METADATA_TOO_LARGE = 12;
 const ILLEGAL_GENERATION = 22;
 
@@ -158,7 +161,9 @@ export class OffsetCommitter {
       );
       if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
       if (reactions.includes('after-sync')) await membership.whenSettled();
-      if (reactions.some((reaction) => reaction !== 'settled')) await this.#pause();
+      const unknown = batch.filter((_, index) => reactions[index] === 'refresh-metadata');
+      const gone = unknown.length > 0 ? await this.#refuseGone(unknown) : 0;
+      if (reactions.filter((reaction) => reaction !== 'settled').length > gone) await this.#pause();
       else this.#backoff.reset();
     } catch (error) {
       await this.#failed(batch, error as Error);
@@ -169,13 +174,14 @@ export class OffsetCommitter {
     pending: PendingCommit,
     code: number | undefined,
     snapshot: MemberSnapshot,
-  ): 'settled' | 'retry' | 'find-coordinator' | 'after-sync' {
+  ): 'settled' | 'retry' | 'refresh-metadata' | 'find-coordinator' | 'after-sync' {
     const reaction = this.#reactionTo(code, snapshot);
     switch (reaction) {
       case 'done':
         for (const call of pending.calls) call.stored(pending.commit);
         return 'settled';
       case 'retry':
+      case 'refresh-metadata':
       case 'find-coordinator':
       case 'after-sync':
         this.#again(pending);
@@ -185,6 +191,30 @@ export class OffsetCommitter {
         if (reaction === 'fenced') this.#options.membership().expelled(snapshot, code as number);
         return 'settled';
     }
+  }
+
+  /**
+   * A topic that is gone must not hold up the others; one that its coordinator has not heard of yet
+   * is tried again. Gives how many were refused.
+   */
+  async #refuseGone(unknown: readonly PendingCommit[]): Promise<number> {
+    const { metadata, runtime } = this.#coordinator;
+    const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
+    const tooLate = () => new RequestTimeoutError('No broker told of the topics in time.');
+    await within(runtime, TOPIC_LOOKUP_MS, metadata.refresh(topics), tooLate).catch(
+      () => undefined,
+    );
+    let refused = 0;
+    for (const { commit } of unknown) {
+      const cause = goneError(metadata, commit);
+      const waiting = this.#waiting.get(keyOf(commit));
+      if (!cause || !waiting) continue;
+      this.#waiting.delete(keyOf(commit));
+      // The topic may be created again.
+      fail(waiting, { kind: 'refused', cause, retriable: true });
+      refused++;
+    }
+    return refused;
   }
 
   #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {

@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     'the broker does not host this topic or partition',
     {
       ...LEADERSHIP_LOST,
-      commit: 'retry',
+      commit: 'refresh-metadata',
       offsetFetch: 'retry',
       admin: 'refuse',
       transactionOffsets: 'refuse',

@@ -4,6 +4,7 @@ import {
   CommitRefusedError,
   FencedError,
   OffsetMetadataTooLargeError,
+  UnknownTopicError,
 } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { Backoff, type Runtime } from '../../../runtime/index.js';
@@ -84,7 +85,9 @@ export class Committer {
       const refused = await this.group.commit(tenure.identity, offsets, signal);
       return refused.map(({ partition, refusal }: RefusedPartition) => ({
         partition,
-        cause: refusal,
+        cause: isRefusal(refusal, 'UNKNOWN_TOPIC_OR_PARTITION')
+          ? toBrokerError(refusal, partition.topic)
+          : refusal,
       }));
     } catch (error) {
       // Too late for that generation, and what we own may be ours in the next one.
@@ -118,9 +121,7 @@ function isSame(one: TopicPartition, other: TopicPartition): boolean {
 
 function isWorthRepeating(cause: Failure['cause']): boolean {
   // A topic that is gone would hold up a whole rebalance.
-  return (
-    cause !== 'fenced' && isRetriable(cause) && !isRefusal(cause, 'UNKNOWN_TOPIC_OR_PARTITION')
-  );
+  return isRetriable(cause) && !(cause instanceof UnknownTopicError);
 }
 
 function commitError(failures: readonly Failure[]): CommitError {
@@ -142,7 +143,7 @@ function commitError(failures: readonly Failure[]): CommitError {
   return new CommitRefusedError(
     partitions,
     `The commit of ${list} was not stored: ${first instanceof Error ? first.message : 'see the cause'}`,
-    causes.every(isWorthRepeating),
+    causes.every(isRetriable),
     { cause: causes.length === 1 ? first : new AggregateError(causes.map(causeError)) },
   );
 }
