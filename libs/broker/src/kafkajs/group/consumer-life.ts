@@ -52,6 +52,8 @@ export class ConsumerLife {
   #assigning = 0;
   #topicsAreMissing = false;
   #hasJoined = false;
+  /** All is being handed back: what the group plans for us from now on is of no interest. */
+  #isClosing = false;
   #isEnding = false;
 
   constructor(options: ConsumerLifeOptions) {
@@ -144,7 +146,10 @@ export class ConsumerLife {
         protocol: 'consumer',
       };
     this.#lease.renew(sentAt);
-    this.#reconcile(assignment ?? [], isFirst);
+    if (!this.#isClosing) {
+      if (assignment) this.#reconcile(assignment, isFirst);
+      else if (isFirst) void this.#assign([]);
+    }
     if (this.#topicsAreMissing) void this.#lookForTopics();
     this.#tellStable();
   }
@@ -195,6 +200,7 @@ export class ConsumerLife {
 
   /** Gives why it did not work out. */
   async #handBackAll(): Promise<Loss | undefined> {
+    this.#isClosing = true;
     const staying = this.partitions.filter((partition) => !this.#leaving.has(keyOf(partition)));
     const handedBack = this.#parting.handBack(staying, 'closing');
     const [end] = await Promise.all([

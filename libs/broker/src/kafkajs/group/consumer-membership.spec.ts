@@ -80,6 +80,19 @@ describe('a member whose broker decides', () => {
     expect(orders(2).map((each) => membership.owns(each, membership.snapshot))).toEqual([true]);
   });
 
+  it('keeps what it has when the answer says nothing of it', async () => {
+    await member.start();
+    member.answer({ ...beatAnswer(2, []), assignment: null });
+    await member.runtime.advance(INTERVAL_MS * 2);
+    expect(member.told).toEqual(['assigned 0 1']);
+    expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
+  });
+
+  it('has joined with an answer that says nothing of partitions', async () => {
+    await member.start({ ...beatAnswer(1, []), assignment: null });
+    expect([member.told, member.states.at(-1)]).toEqual([['assigned'], 'stable']);
+  });
+
   it('loses what is not handed back in time, and goes on with the rest', async () => {
     await member.start();
     member.on.onRevoked = () => new Promise(() => undefined);
@@ -212,6 +225,27 @@ describe('a member whose broker decides', () => {
     gate.resolve();
     await closing;
     expect(member.told).toHaveLength(3);
+  });
+});
+
+describe('a member whose broker decides otherwise while it closes', () => {
+  it.each([
+    ['takes from it', [0]],
+    ['gives it more', [0, 1, 2]],
+  ])('is asked once for each partition when the broker %s', async (_, partitions) => {
+    const member = await new ConsumerUnderTest().start();
+    const gate = new Deferred();
+    member.on.onRevoked = () => gate.promise;
+    const closing = member.membership.close();
+    member.answer(beatAnswer(2, partitions));
+    await member.runtime.advance(INTERVAL_MS);
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    // Commits in it are made in the epoch that is.
+    expect(member.membership.snapshot.generation).toBe(2);
+    gate.resolve();
+    await closing;
+    expect(member.told).toHaveLength(2);
+    await member.end();
   });
 });
 

@@ -120,7 +120,8 @@ export class ConsumerMembership implements GroupMembership {
     standing.enter(answer.epoch, sentAt);
     status.recovered('group');
     const isFirst = identity.generation < 0;
-    if (!signal.aborted) this.#reconcile(answer, standing, isFirst, onFirst);
+    // Who is closing hands back all: what the group plans for it is of no interest any more.
+    if (!signal.aborted && !this.#isClosing) this.#reconcile(answer, standing, isFirst, onFirst);
     return answer.intervalMs;
   }
 
