@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { NoOffsetError, OffsetOutOfRangeError } from '../../port/errors.js';
 import type { OffsetReset } from '../../port/consumer.js';
+import { Deferred } from '../../runtime/waiting.js';
 import { valueOf } from '../member.js';
 import { numbered } from '../numbered.js';
 import type { ContractSuite } from '../suite.js';
@@ -29,6 +30,24 @@ function withoutCommittedOffset({ promise }: ContractSuite): void {
     assert.equal(member.assigned()[0]?.position, 3);
     await world.write(topic, ['new']);
     assert.deepEqual(await member.readValues(1), ['new']);
+  });
+
+  promise('is where the next member starts, if this one leaves at once: latest', async (world) => {
+    const [topic, groupId] = [await world.topic(), world.name('group')];
+    const options = { topics: [topic], groupId, offsetReset: 'latest' } as const;
+    const told = new Deferred();
+    const on = { onAssigned: () => told.promise };
+    const member = world.member({ ...options, on, rebalanceTimeoutMs: 10_000 });
+    const starting = world.failureOf(member.begin());
+    await world.eventually('it is told of its partition', () => member.told('assigned').length > 0);
+    await world.write(topic, ['meanwhile']);
+    const closing = member.close();
+    await world.turn();
+    told.resolve();
+    await closing;
+    await world.within(starting, 'the start to end');
+    const next = await world.join(options);
+    assert.deepEqual(await next.readValues(1), ['meanwhile']);
   });
 
   promise('starts at the low watermark where the log was cut: earliest', async (world) => {

@@ -22,6 +22,8 @@ class Scene {
   readonly told: string[] = [];
   asked = 0;
   readonly kept: OffsetCommit[] = [];
+  /** When what is kept has been committed. */
+  stored: Promise<void> = Promise.resolve();
   /** Why it starts where it does; undefined at a committed offset. */
   reset: Pick<PositionReset, 'policy' | 'reason'> | undefined;
   /** Where reading of a partition starts; throws while its leader cannot be asked. */
@@ -49,7 +51,11 @@ class Scene {
       onRevoked: (partitions) => this.#tell('revoked', partitions),
       onLost: (partitions) => this.#tell('lost', partitions),
     }),
-    keep: (starts) => this.kept.push(...starts),
+    keep: async (starts) => {
+      this.kept.push(...starts);
+      await this.stored;
+    },
+    rebalanceTimeoutMs: 30_000,
     onReady: () => undefined,
   });
 
@@ -187,6 +193,63 @@ describe('where a partition starts', () => {
     const owned = scene.ownership.get(zero);
     if (owned) owned.isCommitted = true;
     start.resolve(5);
+    await assigned;
+    expect(scene.kept).toEqual([]);
+  });
+});
+
+describe('where a partition starts, when it leaves at once', () => {
+  const latest = (): Scene => {
+    const scene = new Scene();
+    scene.reset = { policy: 'latest', reason: 'no-offset' };
+    return scene;
+  };
+
+  it('is stored before it is handed back', async () => {
+    const scene = latest();
+    const stored = new Deferred();
+    scene.stored = stored.promise;
+    await scene.road.assigned([zero]);
+    const revoked = scene.road.revoked([zero]);
+    await scene.runtime.settle();
+    expect(scene.told.at(-1)).toBe('revoked 0 done');
+    expect(scene.ownership.list()).toEqual([zero]);
+    stored.resolve();
+    await revoked;
+    expect(scene.ownership.list()).toEqual([]);
+    expect(scene.runtime.pendingTimers).toBe(0);
+  });
+
+  it('is given up when storing it would take most of the rebalance', async () => {
+    const scene = latest();
+    scene.stored = new Deferred().promise;
+    await scene.road.assigned([zero]);
+    const revoked = scene.road.revoked([zero]);
+    await scene.runtime.advance(15_000);
+    await revoked;
+    expect(scene.ownership.list()).toEqual([]);
+  });
+
+  it('is committed though the listener hears of its coming and its going in one', async () => {
+    const scene = latest();
+    const loading = new Deferred();
+    scene.gates['assigned 0'] = loading.promise;
+    const assigned = scene.road.assigned([zero]);
+    await scene.runtime.settle();
+    const revoked = scene.road.revoked([zero]);
+    loading.resolve();
+    await Promise.all([assigned, revoked]);
+    expect(scene.kept).toEqual([{ ...zero, offset: 5, leaderEpoch: 7 }]);
+  });
+
+  it('is not committed any more once it is lost', async () => {
+    const scene = latest();
+    const loading = new Deferred();
+    scene.gates['assigned 0'] = loading.promise;
+    const assigned = scene.road.assigned([zero]);
+    await scene.runtime.settle();
+    await scene.road.lost([zero]);
+    loading.resolve();
     await assigned;
     expect(scene.kept).toEqual([]);
   });

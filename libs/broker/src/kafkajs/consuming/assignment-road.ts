@@ -2,7 +2,7 @@ import type { AssignmentListener, OffsetCommit, PositionReset } from '../../port
 import type { DriverLogger } from '../../port/driver.js';
 import type { PartitionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { sleep } from '../../runtime/index.js';
+import { sleep, within } from '../../runtime/index.js';
 import type { Cluster, FetchedOffset } from '../wire/index.js';
 import { assignedOf, startToKeep, type Arrival } from './arrival.js';
 import { forMany } from './for-many.js';
@@ -24,8 +24,9 @@ export interface AssignmentRoadOptions {
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
   ): Promise<readonly FetchedOffset[]>;
-  /** Commits where partitions start; never throws. */
-  keep(starts: readonly OffsetCommit[]): void;
+  readonly rebalanceTimeoutMs: number;
+  /** Commits where partitions start; never rejects. */
+  keep(starts: readonly OffsetCommit[]): Promise<void>;
   listener(): AssignmentListener | undefined;
   /** Some partitions may be read now. */
   onReady(): void;
@@ -33,6 +34,9 @@ export interface AssignmentRoadOptions {
 
 /** A partition whose leader cannot be asked for so long no longer keeps the others waiting. */
 const START_PATIENCE_MS = 5_000;
+
+/** Of the rebalance time-out: for longer a start that is not stored yet does not hold up a hand-back. */
+const SHARE_FOR_STARTS = 0.5;
 
 /**
  * What happens to a partition between the group's word and the first record, and back:
@@ -44,6 +48,8 @@ const START_PATIENCE_MS = 5_000;
 export class AssignmentRoad {
   readonly #options: AssignmentRoadOptions;
   readonly #announced = new WeakSet<OwnedPartition>();
+  /** Whose start is being committed. */
+  readonly #keeping = new Map<OwnedPartition, Promise<void>>();
   #calls: Promise<unknown> = Promise.resolve();
 
   constructor(options: AssignmentRoadOptions) {
@@ -70,9 +76,11 @@ export class AssignmentRoad {
     const owned = this.#leaving(partitions);
     await this.#inTurn(async () => {
       const known = this.#known(owned);
+      const kept = this.#untilKept(owned);
       try {
         if (known.length > 0) await this.#options.listener()?.onRevoked(known);
       } finally {
+        await kept;
         for (const partition of owned) this.#remove(partition);
       }
     });
@@ -208,7 +216,7 @@ export class AssignmentRoad {
 
   /** The listener hears of a partition before its first record, and of what happened to it on the way. */
   #announce(arrivals: readonly Arrival[]): Promise<void> {
-    const { listener, keep, onReady } = this.#options;
+    const { listener, onReady } = this.#options;
     return this.#inTurn(async () => {
       const present = arrivals.filter(({ partition }) => !partition.leaving.aborted);
       if (arrivals.length > 0 && present.length === 0) return;
@@ -216,7 +224,7 @@ export class AssignmentRoad {
       try {
         await listener()?.onAssigned(present.map(assignedOf));
       } finally {
-        keep(present.flatMap((arrival) => startToKeep(arrival) ?? []));
+        this.#keep(present);
         for (const { partition, reset } of present) {
           if (partition.leaving.aborted) continue;
           partition.deliverable = true;
@@ -226,6 +234,29 @@ export class AssignmentRoad {
         onReady();
       }
     });
+  }
+
+  /** Also of those that are on their way out again: whoever is next would look for a start anew. */
+  #keep(arrivals: readonly Arrival[]): void {
+    const { ownership, keep } = this.#options;
+    const held = arrivals.filter(({ partition }) => ownership.holds(partition));
+    const starts = held.flatMap((arrival) => startToKeep(arrival) ?? []);
+    if (starts.length === 0) return;
+    const kept = keep(starts);
+    for (const { partition } of held) this.#keeping.set(partition, kept);
+    void kept.then(() => {
+      for (const { partition } of held) this.#keeping.delete(partition);
+    });
+  }
+
+  /** Taken away before, where they start would be looked for again, and what was written meanwhile passed over. */
+  async #untilKept(owned: readonly OwnedPartition[]): Promise<void> {
+    const { cluster, rebalanceTimeoutMs } = this.#options;
+    const kept = owned.flatMap((partition) => this.#keeping.get(partition) ?? []);
+    if (kept.length === 0) return;
+    const tooLate = () => new Error('Where partitions start was not stored in time.');
+    const patienceMs = rebalanceTimeoutMs * SHARE_FOR_STARTS;
+    await within(cluster.runtime, patienceMs, Promise.all(kept), tooLate).catch(() => undefined);
   }
 
   /** Nothing of them is handed out any more. */

@@ -115,6 +115,7 @@ export class KafkajsConsumer implements ConsumerSession {
       board: this.#board,
       logger,
       groupId: options.groupId,
+      rebalanceTimeoutMs: options.rebalanceTimeoutMs,
       committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
       keep: (starts) => this.#keep(starts),
       listener: () => this.#listener,
@@ -260,9 +261,8 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   /** Whoever reads later starts there too, unless something newer is committed. */
-  #keep(starts: readonly OffsetCommit[]): void {
-    if (starts.length === 0) return;
-    this.#committer.commit(starts).catch((error: unknown) => {
+  #keep(starts: readonly OffsetCommit[]): Promise<void> {
+    return this.#committer.commit(starts).catch((error: unknown) => {
       // Taken away meanwhile: whoever has them now does the same.
       const level = error instanceof FencedError ? 'debug' : 'warn';
       this.#parts.logger[level]('Where partitions start could not be committed', {

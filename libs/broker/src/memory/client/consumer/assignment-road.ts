@@ -5,10 +5,14 @@ import type {
 } from '../../../port/consumer.js';
 import type { PartitionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
+import { within, type Runtime } from '../../../runtime/index.js';
 import { OwnedPartition } from './owned-partition.js';
 import type { SessionParts } from './session-parts.js';
 import type { Start } from './start-positions.js';
 import type { Beginning, StartSearch } from './start-search.js';
+
+/** Of the rebalance time-out: for longer a start that is not stored yet does not hold up a hand-back. */
+const SHARE_FOR_STARTS = 0.5;
 
 /**
  * Leads partitions in and out, and tells the listener. Its callbacks are called one after the
@@ -18,11 +22,14 @@ export class AssignmentRoad {
   #listener: AssignmentListener | undefined;
   readonly #announced = new WeakSet<OwnedPartition>();
   readonly #lost: TopicPartition[] = [];
+  /** Whose start is being committed. */
+  readonly #keeping = new Map<OwnedPartition, Promise<void>>();
   #callbacks: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly parts: SessionParts,
     private readonly search: StartSearch,
+    private readonly limits: { readonly runtime: Runtime; readonly rebalanceTimeoutMs: number },
   ) {}
 
   listen(listener: AssignmentListener): void {
@@ -38,11 +45,14 @@ export class AssignmentRoad {
       const present = beginnings.filter(({ owned: each }) => this.#isStaying(each));
       if (partitions.length > 0 && present.length === 0) return;
       for (const { owned: each } of present) this.#announced.add(each);
-      await listener.onAssigned(present.map(assignedOf));
+      try {
+        await listener.onAssigned(present.map(assignedOf));
+      } finally {
+        this.#keep(present);
+      }
     });
     for (const { owned: each, start } of beginnings) await this.#tellStart(each, start);
     const staying = beginnings.filter(({ owned: each }) => this.#isStaying(each));
-    this.parts.keep(staying.flatMap((beginning) => startToKeep(beginning) ?? []));
     for (const { owned: each } of staying) each.isServed = true;
     this.parts.wake();
   }
@@ -52,7 +62,12 @@ export class AssignmentRoad {
     const owned = this.#leave(partitions);
     await this.#tell(async (listener) => {
       const known = this.#known(owned);
-      if (known.length > 0) await listener.onRevoked(known);
+      const kept = this.#untilKept(owned);
+      try {
+        if (known.length > 0) await listener.onRevoked(known);
+      } finally {
+        await kept;
+      }
     });
   }
 
@@ -92,6 +107,29 @@ export class AssignmentRoad {
     if (!this.#isStaying(owned) || owned.position !== position) return;
     if (stopped) await this.stop(owned, stopped);
     if (reset) await this.#tell((listener) => listener.onReset?.(reset));
+  }
+
+  /** Also of those that are on their way out again: whoever is next would look for a start anew. */
+  #keep(beginnings: readonly Beginning[]): void {
+    const { ownership } = this.parts;
+    const held = beginnings.filter(({ owned }) => ownership.get(owned) === owned);
+    const starts = held.flatMap((beginning) => startToKeep(beginning) ?? []);
+    if (starts.length === 0) return;
+    const kept = this.parts.keep(starts);
+    for (const { owned } of held) this.#keeping.set(owned, kept);
+    void kept.then(() => {
+      for (const { owned } of held) this.#keeping.delete(owned);
+    });
+  }
+
+  /** Taken away before, where they start would be looked for again, and what was written meanwhile passed over. */
+  async #untilKept(owned: readonly OwnedPartition[]): Promise<void> {
+    const { runtime, rebalanceTimeoutMs } = this.limits;
+    const kept = owned.flatMap((each) => this.#keeping.get(each) ?? []);
+    if (kept.length === 0) return;
+    const late = (): Error => new Error('Where partitions start was not stored in time.');
+    const patienceMs = rebalanceTimeoutMs * SHARE_FOR_STARTS;
+    await within(runtime, patienceMs, Promise.all(kept), late).catch(() => undefined);
   }
 
   #leave(partitions: readonly TopicPartition[]): readonly OwnedPartition[] {

@@ -90,6 +90,7 @@ export class MemoryConsumer implements ConsumerSession {
     this.#road = new AssignmentRoad(
       this.#parts,
       new StartSearch(this.#parts, link, this.#starts, this.#topics),
+      { runtime, rebalanceTimeoutMs: options.rebalanceTimeoutMs },
     );
     this.#intake = new RecordIntake(link, options, this.#parts);
     this.#handout = new RecordHandout(this.#parts, link.cluster.network, () => this.#intake.wake());
@@ -214,9 +215,8 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   /** Whoever reads later starts there too, unless something newer is committed. */
-  #keep(starts: readonly OffsetCommit[]): void {
-    if (starts.length === 0) return;
-    this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
+  #keep(starts: readonly OffsetCommit[]): Promise<void> {
+    return this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
       this.settings.logger?.warn('Where partitions start could not be committed', {
         error: (error as Error).message,
       });

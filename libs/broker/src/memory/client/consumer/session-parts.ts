@@ -13,8 +13,8 @@ export interface SessionParts {
   readonly bell: Bell;
   /** What is wanted has changed: a fetch that waits for something else is answered now. */
   wake(): void;
-  /** Commits where partitions start; never throws. */
-  keep(starts: readonly OffsetCommit[]): void;
+  /** Commits where partitions start; never rejects. */
+  keep(starts: readonly OffsetCommit[]): Promise<void>;
   /** The partition cannot go on: it waits for a seek, and the listener is told. */
   stop(partition: OwnedPartition, error: PartitionError): void;
   /** The position is not in the log: the policy decides. */
