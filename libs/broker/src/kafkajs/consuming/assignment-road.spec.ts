@@ -28,7 +28,8 @@ class Scene {
   reset: Pick<PositionReset, 'policy' | 'reason'> | undefined;
   /** Where reading of a partition starts; throws while its leader cannot be asked. */
   startOf: (partition: number) => number | Promise<number> = () => 5;
-  committed: (signal: AbortSignal) => Promise<[]> = () => Promise.resolve([]);
+  committed: (signal: AbortSignal, onTrouble: (error: Error) => void) => Promise<[]> = () =>
+    Promise.resolve([]);
   /** What the listener waits for, by what it is told. */
   readonly gates: Partial<Record<string, Promise<void>>> = {};
   readonly road = new AssignmentRoad({
@@ -45,7 +46,7 @@ class Scene {
     board: this.board,
     logger: silentLogger,
     groupId: 'group',
-    committed: (_, signal) => this.committed(signal),
+    committed: (_, signal, onTrouble) => this.committed(signal, onTrouble),
     listener: () => ({
       onAssigned: (partitions) => this.#tell('assigned', partitions),
       onRevoked: (partitions) => this.#tell('revoked', partitions),
@@ -141,6 +142,25 @@ describe('partitions whose committed offsets are refused', () => {
     expect(scene.told).toEqual(['assigned 0 1', 'assigned 0 1 done']);
     expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([true, true]);
     expect(scene.board.status.state).toBe('stable');
+  });
+
+  it('are a trouble of the status while they are looked for, also while the member joins', async () => {
+    const scene = new Scene();
+    scene.board.set({ state: 'joining', since: 0 });
+    const found = new Deferred<[]>();
+    scene.committed = (_, onTrouble) => {
+      onTrouble(new ConnectionError('no coordinator'));
+      return found.promise;
+    };
+    const assigned = scene.road.assigned([zero]);
+    await scene.runtime.settle();
+    expect(scene.board.status).toMatchObject({
+      state: 'retrying',
+      error: { message: 'no coordinator' },
+    });
+    found.resolve([]);
+    await assigned;
+    expect(scene.board.status.state).toBe('joining');
   });
 
   it('trouble nobody any more when they have left', async () => {

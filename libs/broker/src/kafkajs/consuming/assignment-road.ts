@@ -23,6 +23,7 @@ export interface AssignmentRoadOptions {
   committed(
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
+    onTrouble: (error: Error) => void,
   ): Promise<readonly FetchedOffset[]>;
   readonly rebalanceTimeoutMs: number;
   /** Commits where partitions start; never rejects. */
@@ -155,12 +156,16 @@ export class AssignmentRoad {
     signal: AbortSignal,
   ): Promise<readonly FetchedOffset[]> {
     if (owned.length === 0) return [];
+    const { board, committed } = this.#options;
+    const search = {};
     try {
-      return await this.#options.committed(owned, signal);
+      return await committed(owned, signal, (error) => board.hindered(search, error));
     } catch (error) {
       // All have left before it was known: nobody's trouble.
       if (signal.aborted) return [];
       throw error;
+    } finally {
+      board.recovered(search);
     }
   }
 

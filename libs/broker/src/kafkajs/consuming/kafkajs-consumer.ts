@@ -116,7 +116,8 @@ export class KafkajsConsumer implements ConsumerSession {
       logger,
       groupId: options.groupId,
       rebalanceTimeoutMs: options.rebalanceTimeoutMs,
-      committed: (partitions, signal) => this.#committer.fetch(partitions, { signal }),
+      committed: (partitions, signal, onTrouble) =>
+        this.#committer.fetch(partitions, { signal, onTrouble }),
       keep: (starts) => this.#keep(starts),
       listener: () => this.#listener,
       onReady: () => {

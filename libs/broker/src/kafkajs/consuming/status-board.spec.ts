@@ -52,6 +52,15 @@ describe('the status of a session', () => {
     expect(board.status.state).toBe('joining');
   });
 
+  it('shows what keeps a member from starting while it joins, until that is over', () => {
+    const { board, seen } = boardWith();
+    board.set({ state: 'joining', since: 0 });
+    board.hindered(one, new Error('no offsets'));
+    expect(board.status).toMatchObject({ state: 'retrying', error: { message: 'no offsets' } });
+    board.recovered(one);
+    expect(seen).toEqual(['joining', 'retrying', 'joining']);
+  });
+
   it('is final once closed; once failed, it can only close', () => {
     const { board } = boardWith();
     board.set({ state: 'failed', since: 0, error: new Error('fenced') });

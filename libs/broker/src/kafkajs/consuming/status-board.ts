@@ -5,11 +5,12 @@ import { Troubles } from './troubles.js';
 
 /**
  * One status out of two: what membership says and, while it says 'stable', what gives trouble in
- * fetching. 'failed' and 'closed' are final, but a failed session can still be closed.
+ * fetching; while it says 'joining', what keeps it from becoming stable. 'failed' and 'closed' are final, but a failed session can still be closed.
  */
 export class StatusBoard {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
   readonly #troubles = new Troubles();
+  readonly #hindrances = new Troubles();
   #base: SessionStatus = { state: 'idle' };
   #shown: SessionStatus = this.#base;
 
@@ -44,8 +45,14 @@ export class StatusBoard {
     if (this.#troubles.add(source, error, this.runtime.now())) this.#show();
   }
 
+  /** A member that is still joining cannot go on. */
+  hindered(source: object, error: Error): void {
+    if (this.#hindrances.add(source, error, this.runtime.now())) this.#show();
+  }
+
   recovered(source: object): void {
-    if (this.#troubles.remove(source)) this.#show();
+    const removed = [this.#troubles, this.#hindrances].map((each) => each.remove(source));
+    if (removed.includes(true)) this.#show();
   }
 
   /** Something went wrong once and is over: it is shown for a moment. */
@@ -55,10 +62,15 @@ export class StatusBoard {
     this.recovered(source);
   }
 
+  get #trouble(): Troubles['oldest'] {
+    const { state } = this.#base;
+    if (state === 'joining') return this.#hindrances.oldest;
+    return state === 'stable' ? (this.#troubles.oldest ?? this.#hindrances.oldest) : undefined;
+  }
+
   #show(): void {
-    const trouble = this.#troubles.oldest;
-    this.#shown =
-      trouble && this.#base.state === 'stable' ? { state: 'retrying', ...trouble } : this.#base;
+    const trouble = this.#trouble;
+    this.#shown = trouble ? { state: 'retrying', ...trouble } : this.#base;
     for (const listener of this.#listeners) {
       try {
         listener(this.#shown);

@@ -85,6 +85,29 @@ describe('looking up what the group has committed', () => {
     await expect(lookup.fetch(orders(0))).rejects.toThrow(AuthorizationError);
   });
 
+  it('says why it takes long, but not what mends itself as a rule', async () => {
+    const reported: Error[] = [];
+    const onTrouble = (error: Error): void => void reported.push(error);
+    cluster.always('OffsetFetch', told(offset(0, 88, null)));
+    const fetched = lookup.fetch(orders(0), { onTrouble });
+    await runtime.advance(300);
+    expect(reported).toEqual([]);
+    await runtime.advance(5_000);
+    expect(reported[0]).toMatchObject({ brokerCode: 88, retriable: true });
+    cluster.always('OffsetFetch', told(offset(0)));
+    await runtime.advance(2_000);
+    expect(await fetched).toEqual([offset(0)]);
+  });
+
+  it('says at once that the coordinator cannot be reached', async () => {
+    const reported: Error[] = [];
+    cluster.once('OffsetFetch', new ConnectionError('gone'), told(offset(0)));
+    const fetched = lookup.fetch(orders(0), { onTrouble: (error) => reported.push(error) });
+    await runtime.advance(200);
+    expect(await fetched).toEqual([offset(0)]);
+    expect(reported).toEqual([expect.any(ConnectionError)]);
+  });
+
   it('ends with its signal', async () => {
     cluster.always('OffsetFetch', told(offset(0, 88, null)));
     const control = new AbortController();
