@@ -47,8 +47,9 @@ class Stage {
     brokers: readonly string[],
     handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
     settings: Partial<IntakeSettings> = {},
+    groupInstanceId?: string,
   ): Promise<Running> {
-    const running = this.make(brokers, handle, settings);
+    const running = this.make(brokers, handle, settings, groupInstanceId);
     await running.intake.start();
     return running;
   }
@@ -57,6 +58,7 @@ class Stage {
     brokers: readonly string[],
     handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
     settings: Partial<IntakeSettings> = {},
+    groupInstanceId?: string,
   ): Running {
     const driver = kafkajs({ brokers, requestTimeoutMs: 3_000, connectionTimeoutMs: 1_000 });
     const offsets: number[][] = [];
@@ -67,6 +69,7 @@ class Stage {
       driver,
       consumer: {
         groupId: this.groupId,
+        ...(groupInstanceId !== undefined && { groupInstanceId }),
         topics: [this.topic],
         sessionTimeoutMs: SESSION_MS,
         heartbeatIntervalMs: 300,
@@ -194,6 +197,29 @@ describeWithKafka('the intake on a real broker', ({ brokers }) => {
       const all = [...(first.offsets[partition] ?? []), ...(second.offsets[partition] ?? [])];
       expect(all.toSorted((one, other) => one - other)).toEqual(upTo(200));
     }
+  });
+
+  it('stays down when another process takes its static member id, which an operator can take back', async () => {
+    await stage.createTopic(1);
+    await stage.write(10);
+    const first = await stage.start(brokers, () => succeeded, {}, 'orders-0');
+    await stage.hasCommitted(10);
+    const second = await stage.start(brokers, () => succeeded, {}, 'orders-0');
+    await eventually(() => first.intake.status.state === 'failed', { timeoutMs: 20_000 });
+    expect(first.intake.status).toMatchObject({
+      error: { code: 'STATIC_MEMBER_FENCED' },
+      assignment: [],
+    });
+    await stage.write(10);
+    await stage.hasCommitted(20);
+    expect(second.offsets[0]).toEqual(upTo(10, 10));
+    expect(first.intake.status.state).toBe('failed');
+    await first.intake.close();
+    const third = await stage.start(brokers, () => succeeded, {}, 'orders-0');
+    await eventually(() => second.intake.status.state === 'failed', { timeoutMs: 20_000 });
+    await stage.write(10);
+    await stage.hasCommitted(30);
+    expect(third.offsets[0]).toEqual(upTo(10, 20));
   });
 
   it('goes on with the record that failed, and drains what runs before it leaves', async () => {

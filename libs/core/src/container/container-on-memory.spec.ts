@@ -17,9 +17,11 @@ const quick: Partial<ResolvedBinding> = {
 };
 
 /** Real sessions on a broker in this process, in virtual time. */
-async function worldWith(process: Process = () => succeeded) {
-  const runtime = new VirtualRuntime();
-  const broker = new MemoryBroker({ runtime });
+async function worldWith(
+  process: Process = () => succeeded,
+  runtime = new VirtualRuntime(),
+  broker = new MemoryBroker({ runtime }),
+) {
   const driver = memory({ broker, clientId: 'bus' });
   const outside = memory({ broker, clientId: 'outside' });
   const handled: string[] = [];
@@ -49,7 +51,9 @@ async function worldWith(process: Process = () => succeeded) {
     await done(outside.producer({ lingerMs: 0 }).send(records));
     await runtime.advance(1_000);
   };
-  await done(outside.admin().createTopics([{ name: 'orders.events', partitions: 4 }]));
+  const topics = await done(outside.admin().topics());
+  if (topics.length === 0)
+    await done(outside.admin().createTopics([{ name: 'orders.events', partitions: 4 }]));
   const members = async () => (await done(outside.admin().describeGroup('order-service'))).members;
   return { ...bus, broker, runtime, handled, done, write, members };
 }
@@ -128,6 +132,41 @@ describe('a binding on a broker', () => {
     // The broker was not told: it takes the member for dead when its session runs out.
     await runtime.advance(6_000);
     expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('stays down while another process has its static member ids, until it is stopped and started', async () => {
+    const first = await worldWith();
+    const { done, write, runtime, broker } = first;
+    const second = await worldWith(undefined, runtime, broker);
+    const config = binding('orders', { ...quick, concurrency: 2, staticMembership: true });
+    const [{ mainContainer }, twin] = [first.add(config), second.add(config)];
+    await first.lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await second.lifecycle.start('orders');
+    await done(twin.mainContainer.joined());
+    await runtime.advance(300_000);
+    expect(mainContainer.status).toMatchObject({
+      state: 'failed',
+      error: { code: 'STATIC_MEMBER_FENCED' },
+    });
+    expect(first.connector.health()).toMatchObject({ status: 'DOWN' });
+    expect(first.connector.health().bindings[0]?.reasons).toEqual([
+      expect.stringMatching(/StaticMemberFencedError.* stopped and started/),
+    ]);
+    expect(second.connector.health().status).toBe('UP');
+    await write('a', 'b', 'c', 'd');
+    expect(first.handled).toEqual([]);
+    expect([...second.handled].sort()).toEqual(['a', 'b', 'c', 'd']);
+    // An operator ends the other one.
+    await done(second.lifecycle.stop('orders'));
+    await done(first.lifecycle.stop('orders'));
+    await first.lifecycle.start('orders');
+    await done(mainContainer.joined());
+    expect(first.connector.health().status).toBe('UP');
+    await write('e', 'f');
+    expect([...first.handled].sort()).toEqual(['e', 'f']);
+    await done(first.lifecycle.destroy('orders'));
+    await done(second.lifecycle.destroy('orders'));
   });
 
   it('shuts down with the positions of handlers that did not end, and what is done committed', async () => {

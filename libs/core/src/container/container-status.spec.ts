@@ -34,6 +34,7 @@ describe('the status of a container', () => {
     expect(stateOf(view({ state: 'retrying', error: refused }))).toBe('retrying');
     expect(stateOf(view({ state: 'retrying', error: missing }))).toBe('topic-missing');
     expect(stateOf(view({ state: 'joining' }, refused))).toBe('failed');
+    expect(stateOf(view({ state: 'failed', error: refused }))).toBe('failed');
   });
 
   it('is that of its worst session, with the error of that one', () => {

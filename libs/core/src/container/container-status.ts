@@ -19,7 +19,7 @@ export type ContainerCondition = (typeof FROM_WORST_TO_BEST)[number];
 export type ContainerStatus = ContainerPicture &
   (
     | { readonly state: 'stopped' | 'starting' | 'joined' | 'draining' }
-    /** `failed` is a session that gave up joining, which only a defect can make it do. */
+    /** `failed` is a session that does not come back by itself: another process has its static member id. */
     | { readonly state: 'retrying' | 'topic-missing' | 'failed'; readonly error: Error }
   );
 
@@ -86,6 +86,7 @@ function stateOf({ state, error }: IntakeStatus): ContainerCondition {
       return 'stopped';
     case 'joined':
     case 'draining':
+    case 'failed':
       return state;
   }
 }
@@ -101,7 +102,7 @@ function sinceOf(
 
 function firstErrorOf(concerned: readonly SessionCondition[]): Error {
   const first = concerned.find(({ error }) => error !== undefined);
-  return first?.error ?? new Error('The session did not say why it retries.');
+  return first?.error ?? new Error('The session did not say why.');
 }
 
 function pictureOf(views: readonly SessionView[], since: number): ContainerPicture {

@@ -103,9 +103,14 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
       // A retry topic is needed when something is retried, not before.
       return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
     case 'retrying':
+      return [['DOWN', `${id} is retrying: ${status.error.message}`]];
     case 'failed':
-      return [['DOWN', `${id} is ${status.state}: ${status.error.message}`]];
+      return [['DOWN', `${id} has failed${whyForGood(status.error)}`]];
   }
+}
+
+function whyForGood({ name, message }: Error): string {
+  return `, by ${name}: ${message} It stays down until its binding is stopped and started.`;
 }
 
 function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {

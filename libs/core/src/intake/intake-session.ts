@@ -34,13 +34,14 @@ type Phase = 'idle' | 'running' | 'draining' | 'closed';
 const REPLACE = { initialMs: 1_000, maxMs: 30_000 };
 /** A session that lasted so long was a good one: the next failure is a first one again. */
 const LASTING_MS = 60_000;
-/** What only an operator can mend, by new credentials or rights: asked again now and then. */
-const HOPELESS = [AuthenticationError, AuthorizationError, StaticMemberFencedError] as const;
+/** What only an operator can mend, by new credentials or rights: asked again now and then, which disturbs nobody. */
+const HOPELESS = [AuthenticationError, AuthorizationError] as const;
 
 /**
  * Keeps one member of the group at work: a consumer session that fails for good is closed and
- * replaced after a backoff, for ever. What must outlive a session is here: pause reasons, counts,
- * and the handlers that still run.
+ * replaced after a backoff, for ever. Only one whose static id another process has taken is not:
+ * it would take the id back, and the two would fence each other by turns. What must outlive a
+ * session is here: pause reasons, counts, and the handlers that still run.
  */
 export class DefaultIntakeSession implements IntakeSession {
   readonly id: string;
@@ -58,6 +59,7 @@ export class DefaultIntakeSession implements IntakeSession {
   #phase: Phase = 'idle';
   #term: MemberTerm | undefined;
   #failure: Error | undefined;
+  #hasFailed = false;
   #life: Promise<void> | undefined;
   #draining: Promise<DrainReport> | undefined;
   #closing: Promise<void> | undefined;
@@ -181,6 +183,7 @@ export class DefaultIntakeSession implements IntakeSession {
       const startedAt = runtime.monotonic();
       const error = asError(await this.#serve());
       if (this.#phase !== 'running') return;
+      if (error instanceof StaticMemberFencedError) return this.#stayDown(error);
       if (runtime.monotonic() - startedAt >= LASTING_MS) backoff.reset();
       await this.#waitForReplacement(error, backoff.next());
     }
@@ -226,13 +229,29 @@ export class DefaultIntakeSession implements IntakeSession {
       reason: error.message,
       afterMs: Math.round(pauseMs),
     });
+    if (!(await this.#endTerm())) return;
+    await sleep(runtime, pauseMs, this.#polling.signal).catch(() => undefined);
+  }
+
+  async #stayDown(error: StaticMemberFencedError): Promise<void> {
+    this.#failure = error;
+    this.#hasFailed = true;
+    this.#options.logger.error(
+      'Another process has taken the static member id of this session, which stays down: stop and start its binding once each process has an id of its own',
+      { groupInstanceId: this.#options.consumer.groupInstanceId, reason: error.message },
+    );
+    if (await this.#endTerm()) this.#joined.reject(error);
+  }
+
+  /** False where the session was closed meanwhile. */
+  async #endTerm(): Promise<boolean> {
     await this.#term
       ?.close('session-ended')
       .catch((failed: unknown) => this.#tellFailedClose(failed));
-    if (this.#phase !== 'running') return;
+    if (this.#phase !== 'running') return false;
     this.#term = undefined;
     this.#board.tell();
-    await sleep(runtime, pauseMs, this.#polling.signal).catch(() => undefined);
+    return true;
   }
 
   #standing(): Standing {
@@ -249,6 +268,7 @@ export class DefaultIntakeSession implements IntakeSession {
   }
 
   #runningStanding(): Standing {
+    if (this.#hasFailed) return { state: 'failed', error: this.#failure };
     const status = this.#term?.session.status;
     if (!status || status.state === 'failed' || status.state === 'closed')
       return this.#failure ? { state: 'retrying', error: this.#failure } : { state: 'joining' };

@@ -52,13 +52,15 @@ export interface IntakeSettings {
   readonly failureBackoff: { readonly initialMs: number; readonly maxMs: number };
 }
 
-export type IntakeState = 'idle' | 'joining' | 'joined' | 'retrying' | 'draining' | 'closed';
+/** `failed`: another process has its static member id, and it does not come back by itself. */
+export type IntakeState =
+  'idle' | 'joining' | 'joined' | 'retrying' | 'failed' | 'draining' | 'closed';
 
 export interface IntakeStatus {
   readonly state: IntakeState;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** Why it is retrying. */
+  /** Why it is retrying, or has failed. */
   readonly error?: Error;
   readonly assignment: readonly TopicPartition[];
   /** Of the whole session; what keeps single partitions is in `partitionPauses`. */
@@ -113,7 +115,8 @@ export interface IntakeSession {
   /**
    * Resolves once it has joined. It keeps trying for as long as it takes: an unreachable cluster
    * or a missing topic is a status. A session that fails for good is replaced after a backoff.
-   * Rejects only with ClosedError, when it is closed before it joined.
+   * Rejects only when it is closed before it joined, with ClosedError, or when another process
+   * takes its static member id before, with StaticMemberFencedError.
    */
   start(): Promise<void>;
   /**

@@ -1,4 +1,8 @@
-import { AuthorizationError, type BrokerDriver } from '@nest-event-bus/broker';
+import {
+  AuthorizationError,
+  StaticMemberFencedError,
+  type BrokerDriver,
+} from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
@@ -67,6 +71,60 @@ describe('an intake session', () => {
     expect(started.error).toBeUndefined();
     expect(member.intake.status.state).toBe('joined');
     expect(member.intake.status).not.toHaveProperty('error');
+  });
+
+  describe('whose static member id another process takes', () => {
+    const consumer = { groupInstanceId: 'orders-0' };
+    const fenced = { state: 'failed', error: { code: 'STATIC_MEMBER_FENCED' } };
+
+    it('stays down, and does not take the id back', async () => {
+      world = await IntakeWorld.of(1);
+      const first = await world.started(() => succeeded, { consumer });
+      await world.write(3);
+      await world.untilCommitted(3);
+      const second = await world.started(() => succeeded, { consumer });
+      await world.until(() => first.intake.status.state === 'failed');
+      await world.runtime.advance(300_000);
+      expect(first.intake.status).toMatchObject({ ...fenced, assignment: [] });
+      expect(first.log.filter(({ message }) => message.includes('stays down'))).toMatchObject([
+        { level: 'error', context: { groupInstanceId: 'orders-0' } },
+      ]);
+      expect(second.intake.status.state).toBe('joined');
+      await world.write(3);
+      await world.untilCommitted(6);
+      expect(second.offsets()).toEqual([3, 4, 5]);
+    });
+
+    it('has not joined when that happens before', async () => {
+      world = await IntakeWorld.of(1);
+      const real = memory({ broker: world.broker });
+      const consumer: BrokerDriver['consumer'] = () => {
+        throw new StaticMemberFencedError('Another process has it.');
+      };
+      const driver = Object.assign(Object.create(real) as BrokerDriver, { consumer });
+      const member = world.intake(undefined, { driver });
+      const started = watched(member.intake.start());
+      await world.until(() => started.ended);
+      expect(started.error).toBeInstanceOf(StaticMemberFencedError);
+      expect(member.intake.status).toMatchObject(fenced);
+    });
+
+    it('is drained and closed as any other', async () => {
+      world = await IntakeWorld.of(1);
+      await world.write(1);
+      const gate = new Deferred<Outcome>();
+      const first = await world.started(() => gate.promise, { consumer });
+      await world.until(() => first.handled.length === 1);
+      await world.started(() => succeeded, { consumer });
+      await world.until(() => first.intake.status.state === 'failed');
+      const drained = watched(first.intake.drain(20_000));
+      await world.runtime.advance(1_000);
+      expect(drained.ended).toBe(false);
+      gate.resolve(succeeded);
+      await world.until(() => drained.ended);
+      await world.done(first.intake.close());
+      expect(first.intake.status.state).toBe('closed');
+    });
   });
 
   it('keeps its pauses over a replacement', async () => {
