@@ -3,7 +3,14 @@ import type { KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
-import { nothing, SecuredClients, unsecuredToken, USER, USERS } from './secured-client.js';
+import {
+  nothing,
+  ownProvider,
+  SecuredClients,
+  unsecuredToken,
+  USER,
+  USERS,
+} from './secured-client.js';
 
 const SESSION_MS = 2_000;
 const LONG_ENOUGH_MS = 5 * SESSION_MS;
@@ -17,8 +24,8 @@ const security = {
   },
 } as const;
 
-/** How often a token was asked for. */
-const tokens = { asked: 0 };
+/** How often a token, and a provider of the user's own, was asked for. */
+const asked = { tokens: 0, own: 0 };
 
 const ways: readonly (readonly [keyof typeof security.listeners, KafkajsOptions['sasl']])[] = [
   ['plain', { mechanism: 'plain', ...USER }],
@@ -28,11 +35,12 @@ const ways: readonly (readonly [keyof typeof security.listeners, KafkajsOptions[
     {
       mechanism: 'oauthbearer',
       oauthBearerProvider: async () => {
-        tokens.asked++;
+        asked.tokens++;
         return { value: unsecuredToken() };
       },
     },
   ],
+  ['plain', ownProvider(USER, () => void asked.own++)],
 ];
 
 describeWithCluster('sessions of 2 s', { security }, (cluster) => {
@@ -84,11 +92,13 @@ describeWithCluster('sessions of 2 s', { security }, (cluster) => {
     const connecting = jest.spyOn(net, 'connect');
     const working = Promise.all(ways.map((way) => workThrough(way)));
     await sleep(realRuntime, LONG_ENOUGH_MS / 2);
-    const [connectedBefore, askedBefore] = [connecting.mock.calls.length, tokens.asked];
+    const connectedBefore = connecting.mock.calls.length;
+    const askedBefore = { ...asked };
     const results = await working;
     expect(connecting).toHaveBeenCalledTimes(connectedBefore);
     // Each of its connections about twice more.
-    expect(tokens.asked - askedBefore).toBeGreaterThan(4);
+    expect(asked.tokens - askedBefore.tokens).toBeGreaterThan(4);
+    expect(asked.own - askedBefore.own).toBeGreaterThan(4);
     for (const { sent, read, changes } of results) {
       expect(sent.length).toBeGreaterThan(20);
       expect(read).toEqual(sent);
