@@ -47,11 +47,29 @@ describe('The id of a static member', () => {
 });
 
 describe('A host that has another name at every rollout', () => {
-  it.each(['shop-7c9d8b6f5d-x2k4j', '3f2a9c1b7d6e'])('is told: %s', (hostname) => {
+  it.each([
+    'shop-7c9d8b6f5d-x2k4j',
+    '3f2a9c1b7d6e',
+    // Of a DaemonSet, or of a Job.
+    'shop-x2k4j',
+    'eu-west-shop-9tzqm',
+  ])('is told: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toContain(`the host '${hostname}'`);
   });
 
-  it.each(['shop-0', 'worker-eu-west', 'ip-10-0-0-7'])('is not taken for one: %s', (hostname) => {
+  it.each([
+    'shop-0',
+    'worker-eu-west',
+    'ip-10-0-0-7',
+    'shop-srv24',
+    'shop-vm245',
+    'shop-24579',
+    'shop-3rdfl',
+    'shop-north',
+    'shop-mngmt',
+    'x2k4j',
+    'shopx2k4j',
+  ])('is not taken for one: %s', (hostname) => {
     expect(staticMemberWarning(member(), hostname)).toBeUndefined();
   });
 
