@@ -23,6 +23,7 @@ export type {
   Transaction,
   TransactionOffsets,
 } from './port/producer.js';
+export { DURABLE_PRODUCER, GENERAL_PRODUCER } from './port/producer-profiles.js';
 export type {
   AdminSession,
   BrokerNode,

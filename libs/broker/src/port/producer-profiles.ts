@@ -1,0 +1,23 @@
+import type { ProducerOptions } from './producer.js';
+
+/**
+ * For retry topics and dead letters: rather late than not at all, in order, and without waiting for
+ * company. Who waits for one of them gives its `send` a shorter `timeoutMs`, or a `signal`.
+ */
+export const DURABLE_PRODUCER = Object.freeze({
+  idempotent: true,
+  lingerMs: 0,
+  deliveryTimeoutMs: 600_000,
+} as const satisfies ProducerOptions);
+
+/** For the events of an application: an answer in time, good or bad, after three tries of 5 s at most. */
+export const GENERAL_PRODUCER = Object.freeze({
+  idempotent: true,
+  batchBytes: 16_384,
+  lingerMs: 5,
+  bufferBytes: 33_554_432,
+  // Not every client can read the others: kafkajs has no snappy by itself.
+  compression: 'none',
+  deliveryTimeoutMs: 15_000,
+  requestTimeoutMs: 5_000,
+} as const satisfies ProducerOptions);
