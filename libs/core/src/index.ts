@@ -23,6 +23,7 @@ export { isDuration, parseDuration, type Duration } from './config/duration.js';
 export type { ErrorClass, ErrorMatcher } from './config/error-matcher.js';
 export {
   BindingDefaults,
+  ClusterProducerProperties,
   ClusterProperties,
   EventBusProperties,
   MetricsProperties,

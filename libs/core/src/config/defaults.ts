@@ -1,9 +1,22 @@
+import { GENERAL_PRODUCER } from '@nest-event-bus/broker';
 import { deepFreeze } from './plain-object.js';
 
 /** What holds where neither the application nor its preset says anything. */
 export const EVENTBUS_DEFAULTS = deepFreeze({
   enabled: true,
-  cluster: { clientId: 'nest-event-bus', ssl: false, metadataMaxAgeMs: 10_000 },
+  cluster: {
+    clientId: 'nest-event-bus',
+    ssl: false,
+    metadataMaxAgeMs: 10_000,
+    /** Those of GENERAL_PRODUCER, as far as they are options. */
+    producer: {
+      compression: GENERAL_PRODUCER.compression,
+      lingerMs: GENERAL_PRODUCER.lingerMs,
+      batchBytes: GENERAL_PRODUCER.batchBytes,
+      bufferBytes: GENERAL_PRODUCER.bufferBytes,
+      deliveryTimeoutMs: GENERAL_PRODUCER.deliveryTimeoutMs,
+    },
+  },
   shutdown: { drainTimeoutMs: 30_000 },
   startup: { concurrency: 16 },
   metrics: { enabled: true },

@@ -1,4 +1,4 @@
-import type { BrokerDriver } from '@nest-event-bus/broker';
+import type { BrokerDriver, Compression } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { Duration } from './duration.js';
 import type { ErrorClass } from './error-matcher.js';
@@ -33,6 +33,29 @@ const IsDriver = (): PropertyDecorator =>
     hasMethods(value, ['consumer', 'producer', 'admin', 'close']),
   );
 
+/** The producer of what `EventPublisher` writes. Retry and dead-letter topics have another one, which these do not change. */
+export class ClusterProducerProperties {
+  /** What every reader of the topics must be able to read. Default 'none'. */
+  @IsOneOf(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
+  compression?: Compression;
+
+  /** How long an event may wait for others to go with. Default 5 ms. */
+  @IsDuration()
+  lingerMs?: Duration;
+
+  /** Of events that go together. Default 16 KiB. */
+  @IsWholeNumber()
+  batchBytes?: number;
+
+  /** Of all that waits or is under way; beyond it `publish` waits. Default 32 MiB. */
+  @IsWholeNumber()
+  bufferBytes?: number;
+
+  /** From `publish` to its answer, with all tries. Default 15 s. */
+  @IsDuration({ min: 1 })
+  deliveryTimeoutMs?: Duration;
+}
+
 /** How one cluster is reached. Either `brokers` with what the Kafka driver needs, or a `driver`. */
 export class ClusterProperties {
   @IsTextOrTexts(BROKERS)
@@ -66,6 +89,9 @@ export class ClusterProperties {
   /** How often new partitions are looked for. Default 10 s. */
   @IsDuration()
   metadataMaxAgeMs?: Duration;
+
+  @IsNested(() => ClusterProducerProperties)
+  producer?: ClusterProducerProperties;
 }
 
 export class ShutdownProperties {

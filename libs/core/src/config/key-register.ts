@@ -26,6 +26,7 @@ const OPTIONS = 'config/resolve-options.spec.ts';
 const BINDING = 'config/resolve-binding.spec.ts';
 const BINDING_OPTIONS = 'module/binding-options.spec.ts';
 const CLUSTERS = '../../../test/integration/core/clusters.spec.ts';
+const PRODUCERS = 'module/clusters.spec.ts';
 const ROUTING = 'module/failure-road.spec.ts';
 const CLASSIFIER = 'routing/classifier/default-exception-classifier.spec.ts';
 const IDEMPOTENCY = 'module/idempotency.spec.ts';
@@ -72,6 +73,11 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('clusters.*.sasl', CLUSTERS),
   root('clusters.*.rackId', '../../../test/integration/core/racks.spec.ts'),
   root('clusters.*.metadataMaxAgeMs', '../../../test/integration/core/growth.spec.ts'),
+  root('clusters.*.producer.compression', PRODUCERS),
+  root('clusters.*.producer.lingerMs', PRODUCERS),
+  root('clusters.*.producer.batchBytes', PRODUCERS),
+  root('clusters.*.producer.bufferBytes', PRODUCERS),
+  root('clusters.*.producer.deliveryTimeoutMs', PRODUCERS),
   binding('preset', BINDING),
   binding('topic', 'module/event-bus-module.spec.ts'),
   binding('groupId', 'module/event-bus-module.spec.ts'),

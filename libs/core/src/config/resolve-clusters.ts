@@ -26,10 +26,31 @@ export function resolveClusters(
   return [...clusterLayers(layers, violations)].map(([alias, sections]) => {
     const decisive = sections.find(({ values }) => values.driver ?? values.brokers);
     const driver = decisive?.values.driver;
-    if (driver) return cluster(alias, { driver });
     const highestWins = sections.map(({ values }) => values).toReversed();
-    return cluster(alias, { ...Object.assign({}, ...highestWins), driver: undefined });
+    const producer = producerOf(alias, highestWins, violations);
+    if (driver) return cluster(alias, { driver, producer });
+    return cluster(alias, { ...Object.assign({}, ...highestWins), driver: undefined, producer });
   });
+}
+
+/** Key by key: what one layer says of it does not take away what another says. */
+function producerOf(
+  alias: string,
+  highestWins: readonly ClusterLayer['values'][],
+  violations: Violations,
+): ResolvedCluster['producer'] {
+  const producer: ResolvedCluster['producer'] = Object.assign(
+    {},
+    EVENTBUS_DEFAULTS.cluster.producer,
+    ...highestWins.map((values) => values.producer),
+  );
+  const { batchBytes, bufferBytes } = producer;
+  if (bufferBytes < batchBytes) {
+    const path = below(below(below('clusters', alias), 'producer'), 'bufferBytes');
+    const message = `(${bufferBytes}) is smaller than batchBytes (${batchBytes}): no batch could ever fill. Raise it, or lower batchBytes.`;
+    violations.add('PRODUCER_BUFFER', path, bufferBytes, message);
+  }
+  return Object.freeze(producer);
 }
 
 /** A cluster that is declared, but can not be reached, is a mistake as soon as the bus is on. */
@@ -74,6 +95,7 @@ const cluster = (
     sasl,
     rackId,
     metadataMaxAgeMs = EVENTBUS_DEFAULTS.cluster.metadataMaxAgeMs,
+    producer = EVENTBUS_DEFAULTS.cluster.producer,
   }: ClusterLayer['values'],
 ): ResolvedCluster =>
   Object.freeze({
@@ -85,6 +107,7 @@ const cluster = (
     sasl,
     rackId,
     metadataMaxAgeMs,
+    producer,
   });
 
 function clusterLayers(layers: readonly Layer[], violations: Violations): ClusterLayers {
@@ -148,9 +171,11 @@ function checkAddress(address: string, path: string, violations: Violations): vo
   violations.add('BROKER_ADDRESS', path, undefined, message);
 }
 
+const WITH_ANY_DRIVER: ReadonlySet<string> = new Set(['driver', 'producer']);
+
 function rejectMixture(values: PlainObject, path: string, violations: Violations): void {
   if (values['driver'] === undefined) return;
-  const others = Object.keys(values).filter((key) => key !== 'driver');
+  const others = Object.keys(values).filter((key) => !WITH_ANY_DRIVER.has(key));
   if (others.length === 0) return;
   const message = `brings its own connections, so ${others.join(', ')} beside it would have no effect. Keep the driver or the others.`;
   violations.add('DRIVER_AND_BROKERS', below(path, 'driver'), undefined, message);

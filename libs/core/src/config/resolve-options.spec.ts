@@ -75,6 +75,13 @@ describe('A cluster', () => {
         sasl: undefined,
         rackId: undefined,
         metadataMaxAgeMs: 10_000,
+        producer: {
+          compression: 'none',
+          lingerMs: 5,
+          batchBytes: 16_384,
+          bufferBytes: 33_554_432,
+          deliveryTimeoutMs: 15_000,
+        },
       },
     });
   });
@@ -152,6 +159,14 @@ describe('A cluster', () => {
       "REFERENCE clusters.eu.sasl: must be an object with a mechanism, such as { mechanism: 'plain', username, password }; got a text.",
     ],
     [
+      { brokers: 'a:1', clusters: { default: { producer: { bufferBytes: 1_000 } } } },
+      'PRODUCER_BUFFER clusters.default.producer.bufferBytes: (1000) is smaller than batchBytes (16384): no batch could ever fill. Raise it, or lower batchBytes.',
+    ],
+    [
+      { brokers: 'a:1', clusters: { default: { producer: { compression: 'snapy' } } } },
+      "CHOICE clusters.default.producer.compression: must be one of 'none', 'gzip', 'snappy', 'lz4', 'zstd'; got 'snapy'. Did you mean 'snappy'?",
+    ],
+    [
       { brokers: 'a:1', bindings: { orders: { ...binding, cluster: 'eu' } } },
       "UNKNOWN_CLUSTER bindings.orders.cluster: there is no cluster 'eu'. Known are: default.",
     ],
@@ -179,6 +194,16 @@ describe('A cluster', () => {
       { loaders },
     );
     expect(clusters['default']).toMatchObject({ brokers: ['a:1'], clientId: 'own', ssl: true });
+  });
+
+  it('has a producer whose options are taken key by key, beside a driver of its own too', () => {
+    const driver = memory({ runtime: new VirtualRuntime() });
+    const own = { clusters: { default: { driver, producer: { lingerMs: '20ms' } } } } as const;
+    const loaded = { brokers: 'a:1', clusters: { default: { producer: { batchBytes: 1_000 } } } };
+    const producer = { compression: 'none', lingerMs: 20, batchBytes: 1_000 };
+    const { clusters } = resolveOptions(own, { loaders: [loaded] });
+    expect(clusters['default']).toMatchObject({ driver, producer });
+    expect(Object.isFrozen(clusters['default']?.producer)).toBe(true);
   });
 });
 

@@ -2,6 +2,7 @@ import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ErrorTypes } from './error-types.js';
 import type {
+  ClusterProducerProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
@@ -21,6 +22,8 @@ export interface ResolvedCluster {
   readonly sasl: object | undefined;
   readonly rackId: string | undefined;
   readonly metadataMaxAgeMs: number;
+  /** Of what applications publish. */
+  readonly producer: Resolved<ClusterProducerProperties>;
 }
 
 /** What a binding is resolved in, at start as well as later. */

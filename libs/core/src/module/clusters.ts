@@ -1,14 +1,18 @@
-import type {
-  BrokerDriver,
-  DriverLogger,
-  ProducerOptions,
-  ProducerSession,
+import {
+  DURABLE_PRODUCER,
+  GENERAL_PRODUCER,
+  type BrokerDriver,
+  type DriverLogger,
+  type ProducerOptions,
+  type ProducerSession,
 } from '@nest-event-bus/broker';
 import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolved-options.js';
+import { Violations } from '../config/violations.js';
 
 interface Cluster {
+  readonly settings: ResolvedCluster;
   readonly driver: BrokerDriver;
   producer: ProducerSession | undefined;
   durableProducer: ProducerSession | undefined;
@@ -18,13 +22,18 @@ interface Cluster {
 /** How large a record may be is for its topic to say; brokers take no request above 100 MiB. */
 const LARGEST_RECORD = 96 * 1024 * 1024;
 
-/** For what goes on to a retry or dead-letter topic, without waiting for company. */
 const DURABLE: ProducerOptions = {
-  idempotent: true,
-  lingerMs: 0,
+  ...DURABLE_PRODUCER,
   maxRequestBytes: LARGEST_RECORD,
   bufferBytes: LARGEST_RECORD,
 };
+
+/** One request is over before all of them are. */
+function generalOptions({ producer }: ResolvedCluster): ProducerOptions {
+  const options = { ...GENERAL_PRODUCER, ...producer };
+  const { requestTimeoutMs, deliveryTimeoutMs } = options;
+  return { ...options, requestTimeoutMs: Math.min(requestTimeoutMs, deliveryTimeoutMs) };
+}
 
 /** The clusters of the application by alias: each has its own driver, credentials and producer. */
 export class Clusters {
@@ -41,6 +50,22 @@ export class Clusters {
     return Object.keys(this.settings);
   }
 
+  /** Throws where a driver cannot write as its cluster asks for: the first event would be too late to say so. */
+  requireCompressions(): void {
+    const violations = new Violations();
+    for (const [alias, { producer }] of Object.entries(this.settings)) {
+      const { compression } = producer;
+      if (compression === 'none') continue;
+      const driver = this.driver(alias);
+      const { compressions } = driver.capabilities;
+      if (compressions.includes(compression)) continue;
+      const path = `clusters.${alias}.producer.compression`;
+      const message = `is '${compression}', which driver '${driver.name}' cannot write here. Choose one of: ${compressions.join(', ')}.`;
+      violations.add('COMPRESSION', path, compression, message);
+    }
+    violations.throwIfAny();
+  }
+
   driver(alias: string): BrokerDriver {
     return this.#open(alias).driver;
   }
@@ -48,7 +73,7 @@ export class Clusters {
   /** One for everything that is published to this cluster. Made at first use. */
   producer(alias: string): ProducerSession {
     const cluster = this.#open(alias);
-    cluster.producer ??= cluster.driver.producer();
+    cluster.producer ??= cluster.driver.producer(generalOptions(cluster.settings));
     return cluster.producer;
   }
 
@@ -85,6 +110,7 @@ export class Clusters {
     }
     const driver = this.#driverOf(settings);
     const cluster: Cluster = {
+      settings,
       driver,
       producer: undefined,
       durableProducer: undefined,

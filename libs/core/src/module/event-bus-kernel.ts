@@ -95,13 +95,15 @@ export class EventBusKernel {
   ): void {
     const { runtime, logger } = this;
     const slots = new JoinSlots(runtime, options.startup.concurrency);
+    const clusters = new Clusters(options.clusters, runtime, logger);
     this.#settings.settle({
       options,
-      clusters: new Clusters(options.clusters, runtime, logger),
+      clusters,
       failures,
       factory: new ContainerFactory({ createSession: createIntakeSession, slots, runtime, logger }),
     });
     if (options.enabled !== 'enabled') return;
+    clusters.requireCompressions();
     for (const registration of this.#buildAll(options, handlers))
       this.registry.register(registration);
   }

@@ -88,6 +88,18 @@ describe('a configuration that is wrong', () => {
     expect(String(error)).toContain("binding 'orders' reads topic 'orders' in group 'shop' too");
   });
 
+  it('with a compression that the driver cannot write is one, before anything is published', async () => {
+    const able = memory({ broker: world.broker });
+    const capabilities = { ...able.capabilities, compressions: ['none', 'gzip'] };
+    const driver = Object.assign(Object.create(able) as typeof able, { capabilities });
+    const clusters = { eu: { driver, producer: { compression: 'snappy' } } } as const;
+    const bus = world.bus({ clusters, bindings: { orders } });
+    const error = await errorOf(world.start({ imports: [bus], providers: [Orders] }));
+    expect(error).toMatchObject({
+      violations: [{ rule: 'COMPRESSION', path: 'clusters.eu.producer.compression' }],
+    });
+  });
+
   it('with its handlers or its driver is told of all bindings at once', async () => {
     @Injectable()
     class Batches {

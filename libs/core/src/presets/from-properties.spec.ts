@@ -86,10 +86,7 @@ describe('Properties of the brokers package', () => {
         'spring.kafka.consumer.enable-auto-commit',
         'the event bus always commits by itself, and only what is done',
       ],
-      [
-        'spring.kafka.producer.acks',
-        'it belongs to producers, which these options do not describe',
-      ],
+      ['spring.kafka.producer.acks', 'every record is acknowledged by all in-sync replicas'],
       [
         'messaging.default-broker',
         `${messaging} it belongs to the choice of a producer; the event bus reads from Kafka only`,
@@ -193,6 +190,51 @@ describe('Properties of the brokers package', () => {
     });
     expect(loaded.unused).toEqual([
       { source: 'properties', key: 'spring.kafka.unheard-of', reason: 'no option has this name' },
+    ]);
+  });
+});
+
+describe('The producer of the package', () => {
+  const producerOf = (properties: Record<string, string>) =>
+    resolveOptions(
+      fromProperties({ 'spring.kafka.bootstrap-servers': 'a:1', ...properties }).options,
+    ).clusters['default']?.producer;
+
+  it('is set up as its properties say', () => {
+    expect(
+      producerOf({
+        'spring.kafka.producer.compression-type': 'snappy',
+        'spring.kafka.producer.batch-size': '16384',
+        'spring.kafka.producer.buffer-memory': '64MB',
+        'spring.kafka.producer.properties.linger.ms': '20',
+        'spring.kafka.properties.delivery.timeout.ms': '30000',
+      }),
+    ).toEqual({
+      compression: 'snappy',
+      lingerMs: 20,
+      batchBytes: 16_384,
+      bufferBytes: 64 * 1024 * 1024,
+      deliveryTimeoutMs: 30_000,
+    });
+  });
+
+  it('reads sizes with their units only', () => {
+    const size = (text: string) =>
+      producerOf({ 'spring.kafka.producer.batch-size': text })?.batchBytes;
+    expect(['512B', '32KB', '1 mb'].map(size)).toEqual([512, 32_768, 1_048_576]);
+    expect(() => size('32 apples')).toThrow(/clusters\.default\.producer\.batchBytes/);
+  });
+
+  it('does not count tries, is idempotent, and waits for all replicas whatever they say', () => {
+    const keys = ['acks', 'retries', 'properties.enable.idempotence', 'transaction-id-prefix'];
+    const { unused } = fromProperties(
+      Object.fromEntries(keys.map((key) => [`spring.kafka.producer.${key}`, '1'])),
+    );
+    expect(unused.map(({ reason }) => reason)).toEqual([
+      'every record is acknowledged by all in-sync replicas',
+      'tries are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
+      'the producer is always idempotent',
+      'the event bus has no option for it',
     ]);
   });
 });

@@ -18,7 +18,7 @@ type Scalar = string | number | boolean | undefined;
 /**
  * `spring.kafka.*` and `messaging.*`, from a flat object or the text of a .properties file. The
  * bindings of this application then behave as preset `brokers` says, with what the file changes.
- * Without bootstrap servers the event bus is off. What belongs to producers, RabbitMQ or the
+ * Without bootstrap servers the event bus is off. What belongs to the producers of the package, to RabbitMQ or the
  * creation of topics has no place among these options: it is listed as unused, and
  * loadMessagingProperties reads it.
  */

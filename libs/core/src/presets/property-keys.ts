@@ -12,6 +12,14 @@ const defaults = (...path: string[]): OptionPath => ['defaults', ...path];
 const enumName = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('-', '_').toUpperCase() : value;
 
+const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30 };
+
+/** `16KB`, as Spring writes sizes. */
+const bytes = (value: unknown): unknown => {
+  const [, count, unit] = /^(\d+) *([KMG]?B)$/.exec(String(value).toUpperCase()) ?? [];
+  return count === undefined ? value : Number(count) * (UNITS[unit ?? ''] ?? 1);
+};
+
 const lowerCase = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase() : value;
 
@@ -26,6 +34,16 @@ const NATIVE: readonly PropertyKey[] = [
   { key: 'fetch.max.wait.ms', to: defaults('pollTimeoutMs') },
   { key: 'schema.registry.url', to: defaults('schemaRegistry', 'url') },
   { key: 'spring.json.trusted.packages', to: defaults('typedJson', 'trustedPackages') },
+];
+
+const producer = (key: string): OptionPath => ['clusters', 'default', 'producer', key];
+
+const NATIVE_OF_PRODUCERS: readonly PropertyKey[] = [
+  { key: 'compression.type', to: producer('compression'), convert: lowerCase },
+  { key: 'linger.ms', to: producer('lingerMs') },
+  { key: 'batch.size', to: producer('batchBytes') },
+  { key: 'buffer.memory', to: producer('bufferBytes') },
+  { key: 'delivery.timeout.ms', to: producer('deliveryTimeoutMs') },
 ];
 
 const under = (prefix: string, keys: readonly PropertyKey[]): readonly PropertyKey[] =>
@@ -51,7 +69,15 @@ export const PROPERTY_KEYS: readonly PropertyKey[] = [
   { key: 'spring.kafka.listener.idle-between-polls', to: defaults('idleBetweenPollsMs') },
   { key: 'spring.kafka.listener.auto-startup', to: defaults('autoStartup') },
   ...under('spring.kafka.consumer.properties', NATIVE),
-  ...under('spring.kafka.properties', NATIVE),
+  {
+    key: 'spring.kafka.producer.compression-type',
+    to: producer('compression'),
+    convert: lowerCase,
+  },
+  { key: 'spring.kafka.producer.batch-size', to: producer('batchBytes'), convert: bytes },
+  { key: 'spring.kafka.producer.buffer-memory', to: producer('bufferBytes'), convert: bytes },
+  ...under('spring.kafka.producer.properties', NATIVE_OF_PRODUCERS),
+  ...under('spring.kafka.properties', [...NATIVE, ...NATIVE_OF_PRODUCERS]),
 ];
 
 /** The first prefix that fits says why a key has no place. */
@@ -61,8 +87,20 @@ export const PLACELESS_KEYS: readonly { readonly prefix: string; readonly reason
     reason: 'the event bus always commits by itself, and only what is done',
   },
   {
+    prefix: 'spring.kafka.producer.acks',
+    reason: 'every record is acknowledged by all in-sync replicas',
+  },
+  {
+    prefix: 'spring.kafka.producer.retries',
+    reason: 'tries are not counted: clusters.default.producer.deliveryTimeoutMs ends them',
+  },
+  {
+    prefix: 'spring.kafka.producer.properties.enable.idempotence',
+    reason: 'the producer is always idempotent',
+  },
+  {
     prefix: 'spring.kafka.producer',
-    reason: 'it belongs to producers, which these options do not describe',
+    reason: 'the event bus has no option for it',
   },
   {
     prefix: 'spring.kafka.ssl',

@@ -6,7 +6,9 @@ import type { OptionPath } from './options-builder.js';
 export function optionShape(type: PropertiesClass, [key, ...rest]: OptionPath): PropertyShape {
   const shape = propertiesOf(type).get(String(key));
   if (!shape) throw new TypeError(`There is no option ${key}.`);
-  return rest.length > 0 && shape.type ? optionShape(shape.type(), rest) : shape;
+  // The name of an entry is the user's own.
+  const below = shape.kind === 'map' ? rest.slice(1) : rest;
+  return below.length > 0 && shape.type ? optionShape(shape.type(), below) : shape;
 }
 
 /**
