@@ -1,5 +1,6 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import { CommitError, FencedError, InvalidOptionError } from '../../port/errors.js';
+import type { TopicPartition } from '../../port/record.js';
 import type { OffsetCommitter } from '../group/index.js';
 import type { Ownership } from './ownership.js';
 
@@ -30,12 +31,17 @@ export async function commitOwned(
     if (failure !== undefined) throw failure;
     return;
   }
-  const others = failure instanceof CommitError ? failure.partitions : [];
-  const lost = [...foreign, ...others];
+  const lost = [...foreign, ...notStored(failure, ours)];
   const names = lost.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
   throw new FencedError(
     lost.map(({ topic, partition }) => ({ topic, partition })),
     `Not committed: ${names} is not assigned to this session (any more). Whoever owns it now decides its offset.`,
     { cause: failure },
   );
+}
+
+/** A failure that names no partitions stored none: what is not named counts as stored. */
+function notStored(failure: unknown, sent: readonly OffsetCommit[]): readonly TopicPartition[] {
+  if (failure === undefined) return [];
+  return failure instanceof CommitError ? failure.partitions : sent;
 }
