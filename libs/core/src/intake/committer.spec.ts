@@ -6,7 +6,7 @@ import {
   type OffsetCommit,
   type TopicPartition,
 } from '@nest-event-bus/broker';
-import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { Deferred, sleep, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { Committer, type CommitSource } from './committer.js';
 import { type LogLine, recordingLogger, watched } from './intake-world.spec-support.js';
 import { MetadataBudget } from './metadata-budget.js';
@@ -20,6 +20,8 @@ class Progress implements CommitSource {
   confirmed = 0;
   /** As long as this. */
   metadata = 0;
+  /** A mistake in our own code, once. */
+  breaksAt: 'commitPoint' | 'confirm' | undefined;
 
   constructor(readonly partition: number) {
     this.name = nameOf('t', partition);
@@ -27,6 +29,7 @@ class Progress implements CommitSource {
 
   commitPoint(): OffsetCommit | undefined {
     const { topic, partition, watermark: offset } = this;
+    this.#break('commitPoint');
     if (offset <= this.confirmed) return undefined;
     const metadata = '.'.repeat(this.metadata);
     return { topic, partition, offset, ...(metadata && { metadata }) };
@@ -34,6 +37,13 @@ class Progress implements CommitSource {
 
   confirm({ offset }: OffsetCommit): void {
     this.confirmed = Math.max(this.confirmed, offset);
+    this.#break('confirm');
+  }
+
+  #break(where: Progress['breaksAt']): void {
+    if (this.breaksAt !== where) return;
+    this.breaksAt = undefined;
+    throw new Error('a mistake');
   }
 }
 
@@ -45,11 +55,14 @@ class Bench {
   readonly owned = new Set([0, 1, 2]);
   /** What the broker says to each commit; without one it stores it. */
   readonly answers: (Promise<void> | Error)[] = [];
+  /** How long the broker takes for a commit. */
+  takesMs = 0;
   readonly budget = new MetadataBudget();
   readonly committer = new Committer({
     session: {
       commit: async (offsets) => {
         this.sent.push(offsets.map(({ partition, offset }) => `${partition}:${offset}`).join(' '));
+        if (this.takesMs > 0) await sleep(this.runtime, this.takesMs);
         const answer = this.answers.shift();
         if (answer instanceof Error) throw answer;
         await answer;
@@ -153,15 +166,93 @@ describe('the committer', () => {
     const answer = new Deferred();
     bench.answers.push(answer.promise);
     bench.done(zero, 1);
-    const late = watched(bench.committer.flush(500));
+    const late = watched(bench.committer.flush([zero], 500));
     await bench.runtime.advance(500);
     expect(late.result).toBe(false);
     bench.done(zero, 2);
-    const flushed = watched(bench.committer.flush(500));
+    const flushed = watched(bench.committer.flush([zero], 500));
     answer.resolve();
     await bench.runtime.settle();
     expect([flushed.result, zero.confirmed]).toEqual([true, 2]);
-    await expect(bench.committer.flush(500)).resolves.toBe(true);
+    await expect(bench.committer.flush([zero], 500)).resolves.toBe(true);
+  });
+
+  it('flushes some partitions without waiting for others that always have more to commit', async () => {
+    const bench = new Bench();
+    bench.takesMs = 6;
+    const [busy, leaving] = [new Progress(0), new Progress(1)];
+    const more = (): void => {
+      bench.done(busy, busy.watermark + 1);
+      bench.runtime.setTimer(more, 2);
+    };
+    more();
+    bench.done(leaving, 5);
+    const flushed = watched(bench.committer.flush([leaving], 5_000));
+    await bench.runtime.advance(20);
+    expect([flushed.result, leaving.confirmed]).toEqual([true, 5]);
+    bench.committer.close();
+  });
+
+  it.each(['commitPoint', 'confirm'] as const)(
+    'goes on after a mistake of our own in %s',
+    async (where) => {
+      const bench = new Bench();
+      const zero = new Progress(0);
+      zero.breaksAt = where;
+      bench.done(zero, 1);
+      await bench.runtime.advance(1_000);
+      bench.done(zero, 2);
+      await bench.runtime.advance(1_000);
+      expect(zero.confirmed).toBe(2);
+      expect(bench.log).toContainEqual(
+        expect.objectContaining({ level: 'error', context: { reason: 'a mistake' } }),
+      );
+    },
+  );
+
+  it('is in no trouble any more when the partition that was refused has left', async () => {
+    const bench = new Bench();
+    const [zero, one] = [new Progress(0), new Progress(1)];
+    const refused = new AuthorizationError('no right');
+    bench.answers.push(refused);
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    bench.committer.forget(zero);
+    bench.done(one, 1);
+    await bench.runtime.settle();
+    expect(bench.troubles).toEqual([refused, undefined]);
+    // Nobody waits any longer for what is not ours to commit.
+    expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
+  });
+
+  it('stays in trouble while another partition is refused', async () => {
+    const bench = new Bench();
+    const [zero, one] = [new Progress(0), new Progress(1)];
+    const refused = new CommitRefusedError(of(0, 1), 'not now', true);
+    const gate = new Deferred();
+    bench.answers.push(gate.promise, refused);
+    bench.done(new Progress(2), 1);
+    bench.done(zero, 1);
+    bench.done(one, 1);
+    gate.resolve();
+    await bench.runtime.settle();
+    bench.committer.forget(zero);
+    await bench.runtime.settle();
+    expect(bench.troubles).toEqual([refused]);
+    await bench.runtime.advance(1_000);
+    expect([bench.troubles, one.confirmed]).toEqual([[refused, undefined], 1]);
+  });
+
+  it("is in no trouble any more when a fence says that the partition is somebody else's", async () => {
+    const bench = new Bench();
+    const zero = new Progress(0);
+    const refused = new CommitRefusedError(of(0), 'not now', true);
+    bench.answers.push(refused, new FencedError(of(0), 'gone'));
+    bench.done(zero, 1);
+    await bench.runtime.settle();
+    bench.owned.delete(0);
+    await bench.runtime.advance(1_000);
+    expect(bench.troubles).toEqual([refused, undefined]);
   });
 
   it('tries at once when somebody waits for a flush', async () => {
@@ -170,7 +261,7 @@ describe('the committer', () => {
     bench.answers.push(new AuthorizationError('no right'));
     bench.done(zero, 1);
     await bench.runtime.settle();
-    const flushed = watched(bench.committer.flush(1_000));
+    const flushed = watched(bench.committer.flush([zero], 1_000));
     await bench.runtime.settle();
     expect(flushed.result).toBe(true);
   });

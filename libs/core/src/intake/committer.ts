@@ -56,11 +56,12 @@ export class Committer {
   readonly #underWay = new Set<CommitSource>();
   /** Of sources that are pending. */
   readonly #awaited = new Map<CommitSource, Deferred>();
+  /** Refused at their last try. */
+  readonly #refused = new Set<CommitSource>();
   readonly #backoff: Backoff;
   #isDriving = false;
-  #isFailing = false;
+  #isInTrouble = false;
   #isClosed = false;
-  #idle: Deferred | undefined;
   #nap: { readonly timer: Timer; readonly over: Deferred } | undefined;
   #fenced = 0;
 
@@ -94,15 +95,18 @@ export class Committer {
     this.#pending.delete(source);
     this.#underWay.delete(source);
     this.#takeAwaited(source)?.resolve();
+    this.#noLongerRefused([source]);
   }
 
-  /** Whether all that was requested was settled in time. What was not stays pending. */
-  async flush(timeoutMs: number): Promise<boolean> {
-    if (!this.#isDriving) return true;
-    this.#idle ??= new Deferred();
+  /**
+   * Whether what is done of these by now was settled in time; what was not stays pending. Others may
+   * have more to commit all the time: nobody waits for them.
+   */
+  async flush(sources: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
+    const stored = Promise.all(sources.map(async (source) => this.whenStored(source)));
     this.#wake();
     const late = (): Error => new Error('late');
-    return within(this.parts.runtime, timeoutMs, this.#idle.promise, late).then(
+    return within(this.parts.runtime, timeoutMs, stored, late).then(
       () => true,
       () => false,
     );
@@ -119,24 +123,38 @@ export class Committer {
   async #drive(): Promise<void> {
     this.#isDriving = true;
     while (this.#pending.size > 0) {
-      const sent = this.#take();
-      if (sent.length === 0) continue;
       try {
-        await this.parts.session.commit(sent.map(({ offset }) => offset));
-        this.#stored(sent);
+        await this.#commitPending();
       } catch (error) {
-        await this.#meet(error as Error, sent);
+        await this.#onBroken(error as Error);
       }
     }
     this.#isDriving = false;
-    this.#idle?.resolve();
-    this.#idle = undefined;
+  }
+
+  async #commitPending(): Promise<void> {
+    const sent = this.#take();
+    if (sent.length === 0) return;
+    try {
+      await this.parts.session.commit(sent.map(({ offset }) => offset));
+    } catch (error) {
+      return this.#meet(error as Error, sent);
+    }
+    this.#confirm(sent);
+  }
+
+  /** A mistake of our own must not end the committing silently: it is told, and what is pending is tried again. */
+  async #onBroken(error: Error): Promise<void> {
+    this.parts.logger.error('A commit broke and is tried again', { reason: error.message });
+    this.#isInTrouble = true;
+    this.parts.onTrouble(error);
+    await this.#rest(error);
   }
 
   #take(): readonly Sent[] {
+    const points = [...this.#pending].map((source) => ({ source, offset: source.commitPoint() }));
     const sent: Sent[] = [];
-    for (const source of this.#pending) {
-      const offset = source.commitPoint();
+    for (const { source, offset } of points) {
       const stored = this.#takeAwaited(source);
       if (offset) sent.push({ source, offset, stored });
       else stored?.resolve();
@@ -144,15 +162,31 @@ export class Committer {
     this.#pending.clear();
     this.#underWay.clear();
     for (const { source } of sent) this.#underWay.add(source);
+    this.#noLongerRefused([...this.#refused].filter((source) => !this.#underWay.has(source)));
     return sent;
   }
 
-  #stored(sent: readonly Sent[]): void {
-    for (const each of sent) confirm(each);
-    if (!this.#isFailing) return;
-    this.#isFailing = false;
+  #confirm(sent: readonly Sent[]): void {
+    for (const { source, offset, stored } of sent) {
+      try {
+        source.confirm(offset);
+      } catch (error) {
+        const reason = (error as Error).message;
+        this.parts.logger.error('A commit was stored and could not be taken note of', { reason });
+      }
+      stored?.resolve();
+    }
+    this.#noLongerRefused(sent.map(({ source }) => source));
+  }
+
+  /** They are stored, or not ours to commit. When nothing is refused any more, nothing is to be waited for. */
+  #noLongerRefused(sources: readonly CommitSource[]): void {
+    for (const source of sources) this.#refused.delete(source);
+    if (!this.#isInTrouble || this.#refused.size > 0) return;
+    this.#isInTrouble = false;
     this.#backoff.reset();
     this.parts.onTrouble(undefined);
+    this.#wake();
   }
 
   /** Partitions that the error does not name were stored. */
@@ -164,11 +198,11 @@ export class Committer {
     const refused = sent.filter(({ source }) => !named || named.has(source.name));
     const gone = refused.filter(({ source }) => this.#isGone(error, source));
     const retried = refused.filter((each) => !gone.includes(each));
-    for (const each of sent) if (!refused.includes(each)) confirm(each);
-    this.#drop(gone, error);
     for (const each of retried) this.#askAgain(each);
+    this.#drop(gone, error);
+    this.#confirm(sent.filter((each) => !refused.includes(each)));
     if (retried.length === 0 || this.#hasShortened(error, retried)) return;
-    this.#isFailing = true;
+    this.#isInTrouble = true;
     this.parts.onTrouble(error);
     await this.#rest(error);
   }
@@ -186,6 +220,7 @@ export class Committer {
 
   #askAgain({ source, stored }: Sent): void {
     this.#pending.add(source);
+    this.#refused.add(source);
     if (!stored) return;
     const later = this.#awaited.get(source);
     if (later) void later.promise.then(() => stored.resolve());
@@ -209,6 +244,7 @@ export class Committer {
     const count = gone.length;
     if (count === 0) return;
     for (const { stored } of gone) stored?.resolve();
+    this.#noLongerRefused(gone.map(({ source }) => source));
     this.#fenced += count;
     this.parts.logger.debug(
       'What was done of partitions that are no longer ours stays uncommitted',
@@ -237,9 +273,4 @@ export class Committer {
     this.#nap?.timer.cancel();
     this.#nap?.over.resolve();
   }
-}
-
-function confirm({ source, offset, stored }: Sent): void {
-  source.confirm(offset);
-  stored?.resolve();
 }

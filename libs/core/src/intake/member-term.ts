@@ -131,8 +131,7 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   flush(): Promise<boolean> {
-    for (const lane of this.parts.lanes) this.#committer.request(lane);
-    return this.#committer.flush(FINAL_COMMIT_MS);
+    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_MS);
   }
 
   /** Waits for running handlers, then commits; what ends later is not committed. */

@@ -61,9 +61,9 @@ export class EventBusRebalanceListener implements AssignmentListener {
     for (const lane of revoked) {
       lane.end();
       lane.abort(new DeliveryAbortedException('revoked'));
-      if (lanes.owns(lane)) committer.request(lane);
     }
-    const isCommitted = await committer.flush(this.parts.commitTimeoutMs());
+    const owned = revoked.filter((lane) => lanes.owns(lane));
+    const isCommitted = await committer.flush(owned, this.parts.commitTimeoutMs());
     logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
     for (const lane of revoked) this.#release(lane);
     this.parts.onChange();

@@ -1,4 +1,4 @@
-import { Deferred } from '@nest-event-bus/broker/runtime';
+import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
 import { IntakeWorld, reconciles, upTo } from './intake-world.spec-support.js';
 import { LingeringHandlers } from './lingering-handlers.js';
@@ -150,6 +150,23 @@ describe('a rebalance', () => {
       { partition: 0, committed: 2 },
       { partition: 1, committed: 2 },
     ]);
+  });
+
+  it('that leaves some partitions does not wait for what these commit meanwhile', async () => {
+    world = await IntakeWorld.of(2, { latencyMs: 6 });
+    for (const partition of [0, 1]) await world.write(20_000, partition);
+    const work = async (): Promise<Outcome> => {
+      await sleep(world.runtime, 1);
+      return succeeded;
+    };
+    const consumer = { assignors: ['cooperative-sticky'] as const };
+    const busy = { ...settings, ackMode: 'MANUAL', maxPollRecords: 1 } as const;
+    const first = await world.started(work, { settings: busy, consumer });
+    await world.until(() => first.handled.length > 100);
+    const second = await world.started(undefined, { settings: busy, consumer });
+    await world.until(() => second.handled.length > 0);
+    const revoked = first.log.filter(({ message }) => message === 'Partitions revoked');
+    expect(revoked.map(({ context }) => context['isCommitted'])).toEqual([true]);
   });
 
   it('begins again with a clean slate: neither backoff nor redeliveries survive it', async () => {
