@@ -21,6 +21,8 @@ import {
   recordingLogger,
   retryOf,
 } from '../pipeline.spec-support.js';
+import type { ReadyRecord } from '../preparation.js';
+import { failedWith } from '../thrown-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
@@ -632,7 +634,7 @@ describe('a handler of slices', () => {
     );
     const process = async (signal = new AbortController().signal) =>
       processor.processSlice!(three.map((delivery) => ({ ...delivery, signal })));
-    return { breaker, process };
+    return { breaker, process, resilience };
   };
   const stopped = new BatchProcessingException(1, 'second');
 
@@ -657,6 +659,25 @@ describe('a handler of slices', () => {
     const { process } = sliceWorld(() => Promise.reject(stopped), { maxAttempts: 2 });
     expect((await process())[1]).toMatchObject({ ending: 'exhausted' });
   });
+
+  it.each([
+    ['a bad message first', [new PayloadValidationException('bad', []), boom], 1],
+    [
+      'bad messages only',
+      [new PayloadValidationException('bad', []), new PayloadValidationException('bad', [])],
+      0,
+    ],
+  ])(
+    'tells the circuit of what it counts, whichever record failed first: %s',
+    async (_, errors, failures) => {
+      const { resilience, breaker } = sliceWorld(() => undefined);
+      const slice = errors.map(
+        (_, offset) => ({ delivery: deliveryOf({ offset }) }) as ReadyRecord,
+      );
+      await resilience.invokeSlice(slice, () => errors.map((error) => failedWith(error)));
+      expect(breaker.figures.failures).toBe(failures);
+    },
+  );
 
   it('is one call for the circuit, and is not called when that is open', async () => {
     let calls = 0;

@@ -153,8 +153,7 @@ export class ResilienceDecorator implements HandlerStep {
     const judged = outcomes.map((outcome, index) =>
       outcome.kind === 'failed' ? this.#afterOneCall(slice[index]!.delivery, outcome) : outcome,
     );
-    const telling = judged.find(({ kind }) => kind === 'failed') ?? judged.at(-1) ?? succeeded;
-    this.#done(telling, permit, startedAt);
+    this.#done(tellingOf(judged), permit, startedAt);
     return judged.map((outcome) => this.#pacedByCircuit(outcome));
   }
 
@@ -188,6 +187,13 @@ export class ResilienceDecorator implements HandlerStep {
     const error = new CircuitBreakerOpenException(this.#binding);
     return { kind: 'failed', error, attempts: 0, ending: 'circuit-open' };
   }
+}
+
+/** A bad message among them says nothing of what the handler needs, and must not hide what another failure says. */
+function tellingOf(outcomes: readonly Outcome[]): Outcome {
+  const failed = outcomes.filter(({ kind }) => kind === 'failed');
+  const counted = failed.find((outcome) => resultOf(outcome) === 'failed');
+  return counted ?? failed[0] ?? outcomes.at(-1) ?? succeeded;
 }
 
 /** Rejects with what the handler throws, or with CallsEnded where it ends otherwise than by success. */
