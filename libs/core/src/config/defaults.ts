@@ -47,7 +47,13 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
     assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
     retry: {
       mode: 'in-line',
-      tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000 },
+      tier0: {
+        maxAttempts: 3,
+        initialBackoffMs: 100,
+        multiplier: 2,
+        maxBackoffMs: 2_000,
+        jitter: 'capped',
+      },
       /** Only where nobody names tiers and the ordering is not STRICT. */
       tiers: [{ delayMs: 10_000 }, { delayMs: 60_000 }, { delayMs: 300_000 }],
       onBudgetExceeded: 'DLT',

@@ -132,6 +132,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('retry.tier0.initialBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.multiplier', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tier0.maxBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.jitter', 'pipeline/resilience/retry-decision.spec.ts'),
   binding('retry.tiers[].delayMs', ROUTING),
   binding('retry.tiers[].multiplier', 'routing/tier-entrance.spec.ts'),
   binding('retry.tiers[].maxDelayMs', 'routing/tier-entrance.spec.ts'),

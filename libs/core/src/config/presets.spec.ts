@@ -6,6 +6,7 @@ import { PRESETS } from './presets.js';
 /** Part A of the requirements, as far as the options have a key for it. */
 const PART_A = {
   connector: {
+    jitter: 'capped',
     deadLetters: 'orders.events.DLT',
     calls: 3,
     backoff: [100, 2, 2_000],
@@ -17,6 +18,7 @@ const PART_A = {
     headers: ['eventbus'],
   },
   strategy: {
+    jitter: 'none',
     deadLetters: 'orders.events.DLT',
     calls: 4,
     backoff: [1_000, 2, 30_000],
@@ -28,6 +30,7 @@ const PART_A = {
     headers: ['spring'],
   },
   'strategy-financial': {
+    jitter: 'none',
     deadLetters: 'orders.events.DLT',
     calls: 6,
     backoff: [5_000, 2, 60_000],
@@ -39,6 +42,7 @@ const PART_A = {
     headers: ['spring'],
   },
   'strategy-notification': {
+    jitter: 'none',
     deadLetters: 'orders.events.DLT',
     calls: 4,
     backoff: [1_000, 2, 10_000],
@@ -50,6 +54,7 @@ const PART_A = {
     headers: ['spring'],
   },
   'strategy-reconciliation': {
+    jitter: 'none',
     deadLetters: 'orders.events.DLT',
     calls: 1,
     backoff: undefined,
@@ -61,6 +66,7 @@ const PART_A = {
     headers: ['spring'],
   },
   brokers: {
+    jitter: 'none',
     deadLetters: 'orders.events-dlq',
     calls: 4,
     backoff: [1_000, 2, 30_000],
@@ -72,6 +78,7 @@ const PART_A = {
     headers: ['plain'],
   },
   resilient: {
+    jitter: 'none',
     deadLetters: 'orders.events.error',
     calls: 1,
     backoff: undefined,
@@ -95,6 +102,7 @@ describe('A preset', () => {
       calls: tier0.maxAttempts,
       // Who makes one call never waits: the numbers are the library's and mean nothing.
       backoff: tier0.maxAttempts === 1 ? undefined : backoff,
+      jitter: tier0.jitter,
       tiers: tiers.map(({ topic }) => topic),
       mode,
       concurrency: binding.concurrency,

@@ -29,7 +29,8 @@ const strategy = (
     sessionTimeoutMs: 45_000,
     heartbeatIntervalMs: 10_000,
     offsetReset: 'earliest',
-    retry: { mode, tier0, tiers: [] },
+    // None of the earlier systems but the connector's left a wait to chance.
+    retry: { mode, tier0: { ...tier0, jitter: 'none' }, tiers: [] },
     dlt: { topicSuffix: 'DLT', headerProfile: ['spring'] },
   },
   tier: {},
@@ -72,7 +73,13 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
         // S3 also gives up after maxIntervalMs x maxAttempts. Three waits, none longer than the
         // maximum, are never longer than that: the count always ends it first.
         mode: 'seek',
-        tier0: { maxAttempts: 4, initialBackoffMs: 1_000, multiplier: 2, maxBackoffMs: 30_000 },
+        tier0: {
+          maxAttempts: 4,
+          initialBackoffMs: 1_000,
+          multiplier: 2,
+          maxBackoffMs: 30_000,
+          jitter: 'none',
+        },
         tiers: [],
         nonRetryableExceptions: [
           'IllegalArgumentException',
@@ -100,7 +107,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
       sessionTimeoutMs: 45_000,
       heartbeatIntervalMs: 10_000,
       offsetReset: 'earliest',
-      retry: { tier0: { maxAttempts: 1 }, tiers: [] },
+      retry: { tier0: { maxAttempts: 1, jitter: 'none' }, tiers: [] },
       dlt: { topicSuffix: 'error', headerProfile: ['eventbus'] },
     },
     tier: { maxAttempts: 1, topicSuffix: 'retry.{n}' },

@@ -46,7 +46,13 @@ const NOTIFICATIONS: ResolvedBinding = {
   assignmentStrategy: ['cooperative-sticky', 'sticky', 'range'],
   retry: {
     mode: 'in-line',
-    tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000 },
+    tier0: {
+      maxAttempts: 3,
+      initialBackoffMs: 100,
+      multiplier: 2,
+      maxBackoffMs: 2_000,
+      jitter: 'capped',
+    },
     tiers: [
       tier('notifications.outbox', 'notification-service', 1, 10_000),
       tier('notifications.outbox', 'notification-service', 2, 60_000),
@@ -181,7 +187,13 @@ describe('The sample bindings', () => {
       staticMembership: true,
       retry: {
         mode: 'in-line',
-        tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000 },
+        tier0: {
+          maxAttempts: 3,
+          initialBackoffMs: 100,
+          multiplier: 2,
+          maxBackoffMs: 2_000,
+          jitter: 'capped',
+        },
         tiers: [
           { ...tier('orders.events', 'order-service', 1, 10_000), concurrency: 2 },
           tier('orders.events', 'order-service', 2, 60_000),
@@ -218,7 +230,13 @@ describe('The sample bindings', () => {
       orderingMode: 'STRICT',
       retry: {
         ...NOTIFICATIONS.retry,
-        tier0: { maxAttempts: 5, initialBackoffMs: 200, multiplier: 2, maxBackoffMs: 2_000 },
+        tier0: {
+          maxAttempts: 5,
+          initialBackoffMs: 200,
+          multiplier: 2,
+          maxBackoffMs: 2_000,
+          jitter: 'capped',
+        },
         tiers: [],
       },
       circuitBreaker: { ...NOTIFICATIONS.circuitBreaker, enabled: true, failureRateThreshold: 30 },
@@ -389,6 +407,7 @@ describe('For one key the highest layer counts that says something', () => {
       initialBackoffMs: 300,
       multiplier: 2,
       maxBackoffMs: 2_000,
+      jitter: 'capped',
     });
     expect(binding.retry.tiers.map(({ delayMs }) => delayMs)).toEqual([2_000]);
   });

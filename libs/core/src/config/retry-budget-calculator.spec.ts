@@ -8,7 +8,7 @@ const tier0 = (
   initialBackoffMs = 0,
   multiplier = 2,
   maxBackoffMs = 1_000_000,
-): ResolvedTier0 => ({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs });
+): ResolvedTier0 => ({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs, jitter: 'capped' });
 const seconds = (...waits: number[]) => waits.map((wait) => wait * 1_000);
 
 describe('The worst case of one record', () => {

@@ -1,7 +1,10 @@
 import type { ResolvedBinding, ResolvedTier0 } from './resolved-binding.js';
 
+/** Chance only shortens waits, so the budget need not know of it. */
+type Waits = Omit<ResolvedTier0, 'jitter'>;
+
 export interface RetryBudgetInput {
-  readonly tier0: ResolvedTier0;
+  readonly tier0: Waits;
   readonly mode: 'in-line' | 'seek';
   readonly maxPollRecords: number;
   readonly maxPollIntervalMs: number;
@@ -62,7 +65,7 @@ export class RetryBudgetCalculator {
   }
 
   /** All waits of one record that never succeeds. */
-  totalWaitMs(tier0: ResolvedTier0): number {
+  totalWaitMs(tier0: Waits): number {
     const { maxAttempts, initialBackoffMs, multiplier, maxBackoffMs } = tier0;
     let wait = Math.min(initialBackoffMs, maxBackoffMs);
     let total = 0;
@@ -75,12 +78,7 @@ export class RetryBudgetCalculator {
     return total;
   }
 
-  longestWaitMs({
-    maxAttempts,
-    initialBackoffMs,
-    multiplier,
-    maxBackoffMs,
-  }: ResolvedTier0): number {
+  longestWaitMs({ maxAttempts, initialBackoffMs, multiplier, maxBackoffMs }: Waits): number {
     if (maxAttempts < 2) return 0;
     return Math.min(initialBackoffMs * multiplier ** (maxAttempts - 2), maxBackoffMs) || 0;
   }

@@ -26,6 +26,10 @@ export class Tier0Properties {
   /** No wait is longer, chance included. */
   @IsDuration()
   maxBackoffMs?: Duration;
+
+  /** Whether chance shortens each wait, by up to a half, so that many never knock at once. */
+  @IsOneOf(['capped', 'none'])
+  jitter?: 'capped' | 'none';
 }
 
 export class RetryTierProperties {

@@ -63,7 +63,14 @@ export function retryOf(
     nonRetryableExceptions: [],
     skipToTierMapping: [],
     ...rest,
-    tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000, ...tier0 },
+    tier0: {
+      maxAttempts: 3,
+      initialBackoffMs: 100,
+      multiplier: 2,
+      maxBackoffMs: 2_000,
+      jitter: 'capped',
+      ...tier0,
+    },
   };
 }
 

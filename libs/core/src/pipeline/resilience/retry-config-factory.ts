@@ -35,13 +35,14 @@ export class RetryConfigFactory {
 }
 
 /**
- * Half of a wait is fixed and half is chance, so that many never knock at once. Chance only
- * shortens it: the cap holds, and so does what the retry budget was calculated from.
+ * Half of a wait is fixed and half is chance, so that many never knock at once; without jitter all
+ * of it is fixed. Chance only shortens it: the cap holds, and so does what the retry budget was
+ * calculated from.
  */
 function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
-  const { initialBackoffMs, multiplier, maxBackoffMs } = tier0;
+  const { initialBackoffMs, multiplier, maxBackoffMs, jitter } = tier0;
   if (initialBackoffMs === 0) return 0;
   // Far out the power is Infinity, and the cap takes over.
   const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
-  return full * (1 - chance / 2);
+  return jitter === 'none' ? full : full * (1 - chance / 2);
 }

@@ -47,6 +47,11 @@ describe('the waits between calls', () => {
     expect(waits({ multiplier: 3 }, [0.5, 0.2, 0.75, 0.25])).toEqual([75, 270, 562.5, 1_750]);
   });
 
+  it('are what they are without jitter, whatever chance says', () => {
+    const chances = [0.5, 0.2, 0.75, 0.25];
+    expect(waits({ multiplier: 3, jitter: 'none' }, chances)).toEqual([100, 300, 900, 2_000]);
+  });
+
   it('are the same for the same seed', () => {
     const seeded = (): readonly number[] => {
       const runtime = new VirtualRuntime({ seed: 42 });
