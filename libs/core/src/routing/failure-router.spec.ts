@@ -14,7 +14,8 @@ import { FailureRouter, type FailureRouterParts } from './failure-router.js';
 import { RecordTooLargeForRetryError } from './retry-publisher.js';
 import { recordOf } from './story.spec-support.js';
 
-const { nextTier, pauseContainer, deadLetter } = ExceptionRoutingDecision;
+const { nextTier, skipToTier, pauseContainer, deadLetter } = ExceptionRoutingDecision;
+const POISON = 'RETRIES_EXHAUSTED poison after 3';
 
 let verdict: Verdict;
 let sent: string[];
@@ -312,6 +313,53 @@ describe('Beyond its budget', () => {
     expect(await router(strict).route(delivery(), failed({ ending: 'over-budget' }))).toMatchObject(
       { kind: 'failed', until: 'decided' },
     );
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('What the application chose for an error', () => {
+  const poisonAfter = (count: number, given: object = {}) =>
+    router({
+      retry: { onBudgetExceeded: 'DLT', poisonAfter: count, tiers: [tierOf(1), tierOf(2)] },
+      ...given,
+    } as unknown as ResolvedBinding);
+  const tooLong = failed({ ending: 'over-budget' });
+
+  it.each([
+    ['pauses its binding', pauseContainer(), [], ['Error']],
+    ['goes to its tier', skipToTier(2), ['tier 2.1 after 3'], []],
+    ['goes to the next tier', nextTier(), ['tier 1.1 after 3'], []],
+  ])('%s beyond the budget, too', async (_, decision, wentTo, isPaused) => {
+    verdict = { ...verdict, decision, isChosen: true };
+    await poisonAfter(0).route(delivery(), tooLong);
+    expect([sent, paused]).toEqual([wentTo, isPaused]);
+  });
+
+  it.each([
+    ['pauses its binding', pauseContainer(), [], ['Error']],
+    ['goes to its tier', skipToTier(2), ['tier 2.1 after 3'], []],
+    ['that is the ordinary road ends with it', nextTier(), [POISON], []],
+  ])('%s as a poison record, too', async (_, decision, wentTo, isPaused) => {
+    verdict = { ...verdict, decision, isChosen: true };
+    await poisonAfter(3).route(delivery(), failed());
+    expect([sent, paused]).toEqual([wentTo, isPaused]);
+  });
+
+  it('is not overtaken by what poisons a record in its place', async () => {
+    const again = failed({ ending: 'delivered-again' });
+    verdict = { ...verdict, decision: pauseContainer(), isChosen: true };
+    expect(await poisonAfter(3).route(delivery(), again)).toMatchObject(again);
+    expect(sent).toEqual([]);
+    verdict = { ...verdict, isChosen: false };
+    await poisonAfter(3).route(delivery(), again);
+    expect(sent).toEqual([POISON]);
+  });
+
+  it('is not overtaken in a batch either, whose records come again first', async () => {
+    const batch = { listenerType: 'BATCH', batchRedeliveries: 5 };
+    const failure = failed();
+    verdict = { ...verdict, decision: skipToTier(2), isChosen: true };
+    expect(await poisonAfter(3, batch).route(delivery(), failure)).toMatchObject(failure);
     expect(sent).toEqual([]);
   });
 });

@@ -6,10 +6,11 @@ import { meantError } from '../faults/meant-error.js';
 import { isOneOf, textOf } from '../faults/thrown.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { Delivery, RecordDecision } from '../model/delivery.js';
+import { ExceptionRouting } from '../model/exception-routing.js';
 import type { FailureObserver, FailurePlace } from '../model/failure-observer.js';
 import type { FailedOutcome, Outcome } from '../model/outcome.js';
 import { BatchFailures } from './batch-failures.js';
-import type { BindingClassifier } from './classifier/binding-classifier.js';
+import type { BindingClassifier, Verdict } from './classifier/binding-classifier.js';
 import type { DeadLetters } from './dead-letters.js';
 import { describeError } from './error-description.js';
 import { destinationOf, type DeadLetter, type Destination } from './destination.js';
@@ -97,39 +98,51 @@ export class FailureRouter {
     const { binding, classifier, tier } = this.parts;
     const { error, ending } = failed;
     if (error instanceof HandlerRefusedException) return undefined;
-    if (ending === 'delivered-again') return this.#poisonInPlace(delivery, failed);
     if (ending === 'given-up') return { kind: 'dead-letter', reason: 'MANUAL', cause: 'handler' };
-    const verdict = classifier.classify(failed, tier);
+    const classify = (): Verdict => classifier.classify(failed, tier);
+    if (ending === 'delivered-again') return this.#poisonInPlace(delivery, failed, classify);
+    const verdict = classify();
     if (!verdict.isChosen && this.#world.isToBlame(delivery, failed)) return undefined;
     const inBatch = this.#batch.destinationOf(delivery, verdict);
-    if (inBatch === 'stay') return this.#poisonInPlace(delivery, failed);
+    if (inBatch === 'stay') return this.#poisonInPlace(delivery, failed, () => verdict);
     const story = this.#storyOf(delivery, failed);
     return (
       inBatch ??
-      this.#beyondBudget(failed) ??
-      this.#poison(story) ??
+      this.#beyondBudget(failed, verdict) ??
+      this.#poison(story, () => verdict) ??
       destinationOf(verdict.decision, failed, story, binding)
     );
   }
 
   /** More calls are left, but they would fail as those before. Without a call of its own there is nothing to judge by. */
-  #poisonInPlace(delivery: Delivery, failed: FailedOutcome): Destination | undefined {
+  #poisonInPlace(
+    delivery: Delivery,
+    failed: FailedOutcome,
+    verdict: () => Verdict,
+  ): Destination | undefined {
     const { attempts = 0 } = failed;
     return attempts === 0 || this.#world.isToBlame(delivery, failed)
       ? undefined
-      : this.#poison(this.#storyOf(delivery, failed));
+      : this.#poison(this.#storyOf(delivery, failed), verdict);
   }
 
-  #poison({ isPoison, totalAttempts }: FailureStory): Destination | undefined {
+  /** It shortens the ordinary road. A place that the application has chosen is not on it. */
+  #poison(
+    { isPoison, totalAttempts }: FailureStory,
+    verdict: () => Verdict,
+  ): Destination | undefined {
     const { poisonAfter } = this.parts.binding.retry;
-    return poisonAfter > 0 && isPoison && totalAttempts >= poisonAfter
-      ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'poison' }
-      : undefined;
+    if (poisonAfter === 0 || !isPoison || totalAttempts < poisonAfter) return undefined;
+    const { isChosen, decision } = verdict();
+    return isChosen && decision.routing !== ExceptionRouting.NEXT_TIER
+      ? undefined
+      : { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'poison' };
   }
 
   /** Not where the order is worth a stop: there it has failed as if it had had all its calls. */
-  #beyondBudget({ ending }: FailedOutcome): Destination | undefined {
+  #beyondBudget({ ending }: FailedOutcome, { isChosen }: Verdict): Destination | undefined {
     const { retry, orderingMode, strictExhaustion } = this.parts.binding;
+    if (isChosen) return undefined;
     if (orderingMode === 'STRICT' && strictExhaustion === 'PAUSE_PARTITION') return undefined;
     return ending === 'over-budget' && retry.onBudgetExceeded === 'DLT'
       ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'budget-exceeded' }
