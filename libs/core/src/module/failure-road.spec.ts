@@ -445,7 +445,8 @@ describe('The dead-letter topic', () => {
     const [letter] = await world.records('orders.DLT');
     const names = letter!.headers.map(({ key }) => key);
     expect(names).toEqual(expect.arrayContaining(['kafka_dlt-original-topic', 'original-topic']));
-    expect(names).not.toContain('x-eventbus-dlt-reason');
+    expect(names).not.toContain('x-eventbus-last-exception-class');
+    expect(text(letter!, 'dlt-reason')).toBe('RETRIES_EXHAUSTED');
   });
 
   it('that is missing keeps the record where it is, until it is there; the handler is not called for that', async () => {

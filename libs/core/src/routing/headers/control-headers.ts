@@ -2,7 +2,8 @@ import type { RecordHeader } from '@nest-event-bus/broker';
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/event-bus-headers.js';
 import { isTierHeader } from '../../model/tier-history.js';
 import type { FailureStory } from '../failure-story.js';
-import { headersOf, type Hop, type RetryHop } from './header-profile.js';
+import type { DeserializationFailure } from '../../model/dlt-record.js';
+import { headersOf, type DeadLetterHop, type Hop, type RetryHop } from './header-profile.js';
 
 /** Of this format. What a newer version adds, an older one leaves as it is. */
 const VERSION = 1;
@@ -22,7 +23,8 @@ export const isEventBusHeader = (name: string): boolean => WRITTEN.has(name) || 
 
 /**
  * What the bus itself needs to find on a record again, whatever profiles tell its story: whose it
- * is, where it came from and how far it got.
+ * is, where it came from and how far it got; and, of a dead letter, why it was given up, for which
+ * no other profile has a word.
  */
 export function controlHeaders(story: FailureStory, hop: Hop): readonly RecordHeader[] {
   const names = EVENTBUS_HEADERS;
@@ -37,8 +39,29 @@ export function controlHeaders(story: FailureStory, hop: Hop): readonly RecordHe
     [names.totalAttempts]: story.totalAttempts,
     [names.firstFailureTimestamp]: story.firstFailureAt,
     [names.replayCount]: story.replayCount,
-    ...(hop.kind === 'retry' ? retryControl(story, hop) : {}),
+    ...(hop.kind === 'retry' ? retryControl(story, hop) : letterControl(story, hop)),
   });
+}
+
+function letterControl(
+  { isPoison, deserialization }: FailureStory,
+  { reason, cause }: DeadLetterHop,
+) {
+  return {
+    [EVENTBUS_HEADERS.dltReason]: reason,
+    [EVENTBUS_HEADERS.dltCause]: cause,
+    [EVENTBUS_HEADERS.poison]: isPoison ? 'true' : undefined,
+    ...(deserialization && ofDeserialization(deserialization)),
+  };
+}
+
+function ofDeserialization({ part, format, exceptionClass, reason }: DeserializationFailure) {
+  return {
+    [EVENTBUS_HEADERS.deserializationPart]: part,
+    [EVENTBUS_HEADERS.deserializationFormat]: format,
+    [EVENTBUS_HEADERS.deserializationExceptionClass]: exceptionClass,
+    [EVENTBUS_HEADERS.deserializationReason]: reason,
+  };
 }
 
 function retryControl(story: FailureStory, { tier, delivery, at }: RetryHop) {

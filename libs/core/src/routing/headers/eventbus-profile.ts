@@ -1,5 +1,4 @@
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/event-bus-headers.js';
-import type { DeserializationFailure } from '../../model/dlt-record.js';
 import type { TierFailureRecord } from '../../model/tier-failure-record.js';
 import type { FailureStory } from '../failure-story.js';
 import { isEventBusHeader } from './control-headers.js';
@@ -33,31 +32,18 @@ function wayBehind({ tierHistory }: FailureStory, hop: RetryHop) {
 }
 
 function wholeStory(
-  { tier, description, fingerprint, isPoison, tierHistory, deserialization }: FailureStory,
-  { reason, cause, at }: DeadLetterHop,
+  { tier, description, fingerprint, tierHistory }: FailureStory,
+  { at }: DeadLetterHop,
 ) {
   const names = EVENTBUS_HEADERS;
   return {
-    [names.dltReason]: reason,
-    [names.dltCause]: cause,
     [names.dltTimestamp]: at,
     [names.retryTier]: tier,
     [names.lastExceptionClass]: description.className,
     [names.lastExceptionMessage]: description.message,
     [names.lastExceptionStacktrace]: description.stack,
     [names.fingerprint]: fingerprint,
-    [names.poison]: isPoison ? 'true' : undefined,
-    ...(deserialization && ofDeserialization(deserialization)),
     ...(Object.assign({}, ...tierHistory.map(ofTier)) as Readonly<Record<string, string | number>>),
-  };
-}
-
-function ofDeserialization({ part, format, exceptionClass, reason }: DeserializationFailure) {
-  return {
-    [EVENTBUS_HEADERS.deserializationPart]: part,
-    [EVENTBUS_HEADERS.deserializationFormat]: format,
-    [EVENTBUS_HEADERS.deserializationExceptionClass]: exceptionClass,
-    [EVENTBUS_HEADERS.deserializationReason]: reason,
   };
 }
 

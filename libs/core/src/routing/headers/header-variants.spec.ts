@@ -25,6 +25,11 @@ const CONTROL = {
   'x-eventbus-first-failure-timestamp': '1700000001000',
   'x-eventbus-replay-count': '0',
 };
+const LETTER_CONTROL = {
+  ...CONTROL,
+  'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
+  'x-eventbus-dlt-cause': 'exhausted',
+};
 const RETRY_CONTROL = {
   ...CONTROL,
   'x-eventbus-retry-tier': '2',
@@ -52,7 +57,7 @@ describe('what is left out where a record is too large', () => {
     const sizes = variants.map((variant) => size(variant.headers));
     expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
     expect(new Set(sizes).size).toBe(sizes.length);
-    expect(shown(variants.at(-2)!.headers)).toEqual(CONTROL);
+    expect(shown(variants.at(-2)!.headers)).toEqual(LETTER_CONTROL);
     expect(shown(variants.at(-1)!.headers)).toEqual({ trace: 'a' });
   });
 

@@ -62,10 +62,18 @@ describe('a dead letter', () => {
   });
 
   it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
-    'without the profile eventbus still says whose it is and where it came from: %p',
+    'without the profile eventbus still says whose it is, where it came from and why it was given up: %p',
     (profiles) => {
-      const { dltReason: _, ...told } = dltRecordOf(story, LETTER, profiles);
-      expect(readDeadLetter(written(profiles, story))).toMatchObject({
+      const unreadable = storyOf({
+        ...story,
+        deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
+      });
+      const told = dltRecordOf(unreadable, LETTER, profiles);
+      expect(readDeadLetter(written(profiles, unreadable))).toMatchObject({
+        dltReason: 'MANUAL',
+        dltCause: 'operator',
+        isPoison: true,
+        deserialization: told.deserialization,
         originalTopic: told.originalTopic,
         originalPartition: told.originalPartition,
         originalOffset: told.originalOffset,
