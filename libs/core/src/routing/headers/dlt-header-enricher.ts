@@ -1,7 +1,7 @@
 import type { HeaderProfileName } from '../../config/dlt-properties.js';
 import type { FailureStory } from '../failure-story.js';
 import type { DeadLetterHop, HeaderProfile } from './header-profile.js';
-import { HEADER_PROFILES, originalHeaders } from './header-profiles.js';
+import { HEADER_PROFILES, originalHeaders, profilesTold } from './header-profiles.js';
 import {
   headerVariants,
   withoutMessage,
@@ -20,8 +20,8 @@ const withoutTierHistory: Reduction = {
 const REDUCTIONS = [
   withoutStack,
   withoutMessage,
-  withoutTierHistory,
   withoutMirrors,
+  withoutTierHistory,
   withoutProfiles,
 ] as const;
 
@@ -37,7 +37,8 @@ export class DltHeaderEnricher {
   *variants(story: FailureStory, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
     yield* headerVariants({ story, profiles }, hop, REDUCTIONS);
-    const headers = originalHeaders(story.record.headers, profiles);
+    const brought = story.record.headers;
+    const headers = originalHeaders(brought, profilesTold(brought, profiles));
     yield { headers, without: ['all headers of its story'] };
   }
 }

@@ -3,7 +3,7 @@ import type { HeaderProfileName } from '../../config/dlt-properties.js';
 import { isEventBusHeader } from './control-headers.js';
 import { eventbusProfile } from './eventbus-profile.js';
 import type { HeaderProfile } from './header-profile.js';
-import { plainProfile } from './plain-profile.js';
+import { PLAIN_HEADERS, plainProfile } from './plain-profile.js';
 import { springProfile } from './spring-profile.js';
 
 export const HEADER_PROFILES: Readonly<Record<HeaderProfileName, HeaderProfile>> = Object.freeze({
@@ -20,4 +20,17 @@ export function originalHeaders(
   return headers.filter(
     ({ key }) => !isEventBusHeader(key) && !profiles.some((profile) => profile.owns(key)),
   );
+}
+
+/**
+ * In which of the profiles an earlier hop may have told its story. The plain names are anybody's:
+ * they are ours only where all of them are there, as that profile writes them.
+ */
+export function profilesTold(
+  headers: readonly RecordHeader[],
+  profiles: readonly HeaderProfile[],
+): readonly HeaderProfile[] {
+  const present = new Set(headers.map(({ key }) => key));
+  const isPlain = Object.values(PLAIN_HEADERS).every((name) => present.has(name));
+  return isPlain ? profiles : profiles.filter((profile) => profile !== plainProfile);
 }

@@ -1,6 +1,8 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
-import { shown, storyOf } from '../story.spec-support.js';
+import type { FailureStory } from '../failure-story.js';
+import { headers, recordOf, shown, storyOf } from '../story.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
+import type { HeaderVariant } from './header-variants.js';
 import { RetryHeaderEnricher } from './retry-header-enricher.js';
 
 const AT = 1_700_000_003_000;
@@ -42,16 +44,16 @@ describe('what is left out where a record is too large', () => {
   const size = (list: readonly RecordHeader[]): number =>
     list.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
 
-  it('is of a dead letter, one after the other: stack, message, history, doubles, all', () => {
+  it('is of a dead letter, one after the other: stack, message, doubles, history, all', () => {
     const enricher = new DltHeaderEnricher(['eventbus', 'spring', 'plain']);
     const variants = [...enricher.variants(storyOf(), LETTER)];
     expect(variants.map(({ without }) => without.join(', '))).toEqual([
       '',
       'stack',
       'stack, message',
-      'stack, message, tier history',
-      'stack, message, tier history, further profiles',
-      'stack, message, tier history, further profiles, all but the control headers',
+      'stack, message, further profiles',
+      'stack, message, further profiles, tier history',
+      'stack, message, further profiles, tier history, all but the control headers',
       'all headers of its story',
     ]);
     const sizes = variants.map((variant) => size(variant.headers));
@@ -98,5 +100,32 @@ describe('what is left out where a record is too large', () => {
       'all but the control headers',
       'all headers of its story',
     ]);
+  });
+});
+
+describe("a producer's own headers with the names of a profile", () => {
+  const own = [
+    ['retry-count', '7'],
+    ['original-topic', 'elsewhere'],
+  ] as const;
+  const record = (list: Parameters<typeof headers>[0]) => recordOf({ headers: headers(list) });
+  const last = (written: Iterable<HeaderVariant>) => shown([...written].at(-1)!.headers);
+  const letter = (story: FailureStory) =>
+    last(new DltHeaderEnricher(['eventbus', 'plain']).variants(story, LETTER));
+
+  it('give way to the profile, and come back where that is left out', () => {
+    const story = storyOf({ record: record(own) });
+    const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(story, LETTER)];
+    expect(shown(variants[0]!.headers)).toMatchObject({ 'retry-count': '2' });
+    expect(letter(story)).toEqual(Object.fromEntries(own));
+    const hop = last(new RetryHeaderEnricher(['plain']).variants(story, HOP));
+    expect(hop).toMatchObject(Object.fromEntries(own));
+    expect(hop['x-eventbus-retry-tier']).toBe('2');
+  });
+
+  it('are ours once a hop of ours has told its story in it', () => {
+    const [hop] = new RetryHeaderEnricher(['plain']).variants(storyOf(), HOP);
+    const story = storyOf({ record: recordOf({ headers: hop!.headers }) });
+    expect(letter(story)).toEqual({ trace: 'a' });
   });
 });

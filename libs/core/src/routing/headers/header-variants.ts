@@ -3,7 +3,7 @@ import type { DeserializationFailure } from '../../model/dlt-record.js';
 import type { FailureStory } from '../failure-story.js';
 import { controlHeaders } from './control-headers.js';
 import type { HeaderProfile, Hop } from './header-profile.js';
-import { originalHeaders } from './header-profiles.js';
+import { originalHeaders, profilesTold } from './header-profiles.js';
 
 /** The headers of a record, and what was left out of them so that it fits. */
 export interface HeaderVariant {
@@ -66,7 +66,8 @@ export function* headerVariants(
   hop: Hop,
   reductions: readonly Reduction[],
 ): Generator<HeaderVariant, void, undefined> {
-  const original = originalHeaders(whole.story.record.headers, whole.profiles);
+  const brought = whole.story.record.headers;
+  const ours = profilesTold(brought, whole.profiles);
   const told = ({ story, profiles }: Telling): readonly RecordHeader[] => [
     ...controlHeaders(story, hop),
     ...profiles.flatMap((profile) => profile.write(story, hop)),
@@ -74,14 +75,18 @@ export function* headerVariants(
   let telling = whole;
   let own = told(telling);
   const without: string[] = [];
-  yield { headers: [...original, ...own], without: [] };
+  const withOriginal = (): readonly RecordHeader[] => [
+    ...originalHeaders(brought, [...telling.profiles, ...ours]),
+    ...own,
+  ];
+  yield { headers: withOriginal(), without: [] };
   for (const { name, reduce } of reductions) {
     telling = reduce(telling);
     const less = told(telling);
     if (sizeOf(less) === sizeOf(own)) continue;
     own = less;
     without.push(name);
-    yield { headers: [...original, ...own], without: [...without] };
+    yield { headers: withOriginal(), without: [...without] };
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type OriginalPosition,
 } from '../../model/original-position.js';
 import { readTierHistory, UNKNOWN_CLASS } from '../../model/tier-history.js';
-import { HEADER_PROFILES, originalHeaders } from './header-profiles.js';
+import { HEADER_PROFILES, originalHeaders, profilesTold } from './header-profiles.js';
 import { PLAIN_HEADERS } from './plain-profile.js';
 import { SPRING_HEADERS } from './spring-profile.js';
 
@@ -95,12 +95,9 @@ function originalOf({ topic, partition, offset, headers }: BrokerRecord): Origin
     : { topic: said, partition: -1, offset: -1n };
 }
 
-/** The plain names are anybody's: they are ours only where all of them are there, as that profile writes them. */
 function broughtAlong(headers: readonly RecordHeader[]): readonly RecordHeader[] {
   const { spring, plain } = HEADER_PROFILES;
-  const present = new Set(headers.map(({ key }) => key));
-  const isPlain = Object.values(PLAIN_HEADERS).every((name) => present.has(name));
-  return originalHeaders(headers, isPlain ? [spring, plain] : [spring]);
+  return originalHeaders(headers, profilesTold(headers, [spring, plain]));
 }
 
 function attemptsOf(
