@@ -23,6 +23,9 @@ export const EVENTBUS_POSITION: PositionHeaders = Object.freeze({
   offset: EVENTBUS_HEADERS.originalOffset,
 });
 
+/** What is longer is the name of no topic, and would be carried along in every hop. */
+const LONGEST_TOPIC_NAME = 249;
+
 /** All of it or nothing: half a position names another record. */
 export function headerPosition(
   headers: readonly RecordHeader[],
@@ -31,6 +34,7 @@ export function headerPosition(
   const topic = headerText(headers, names.topic);
   const partition = headerCount(headers, names.partition);
   const offset = headerInteger(headers, names.offset);
-  if (!topic || partition === undefined || partition > 0x7fffffff) return undefined;
+  if (!topic || topic.length > LONGEST_TOPIC_NAME) return undefined;
+  if (partition === undefined || partition > 0x7fffffff) return undefined;
   return offset === undefined || offset < 0n ? undefined : { topic, partition, offset };
 }

@@ -122,11 +122,35 @@ describe('the trail of a record in a retry topic', () => {
     );
   });
 
+  it('knows as many tiers as a binding may have', () => {
+    const { tierHistory } = readTrail(
+      record({ 'tier99-attempts': '1', 'tier100-attempts': '2', 'tier101-attempts': '3' }),
+      2,
+    );
+    expect(tierHistory.map(({ tier, attempts }) => [tier, attempts])).toEqual([
+      [99, 1],
+      [100, 2],
+    ]);
+  });
+
+  it('begins here where the topic that it names cannot be one', () => {
+    const topic = 'x'.repeat(250);
+    expect(readTrail(record({ ...PAST, 'original-topic': topic }), 2).original).toEqual({
+      topic: 'orders.retry-2',
+      partition: 1,
+      offset: 5n,
+    });
+    const longest = 'x'.repeat(249);
+    expect(readTrail(record({ ...PAST, 'original-topic': longest }), 2).original.topic).toBe(
+      longest,
+    );
+  });
+
   it('is bounded, whatever somebody wrote into its headers', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, tier) => [`tier${tier}-attempts`, '1']),
     );
-    expect(readTrail(record(many), 1).tierHistory.length).toBeLessThanOrEqual(100);
+    expect(readTrail(record(many), 1).tierHistory.length).toBeLessThanOrEqual(101);
   });
 });
 

@@ -7,8 +7,10 @@ import type { TierFailureRecord } from './tier-failure-record.js';
 /** In the place of a class that no header names. */
 export const UNKNOWN_CLASS = 'unknown';
 
-/** Two digits: nobody has more tiers, and what a stranger wrote into the headers stays bounded. */
-const TIER_HEADER = /^x-eventbus-tier(\d{1,2})-(?:exception|exhausted-at|attempts)$/;
+/** Of one binding. What a stranger wrote into the headers stays bounded by it, too. */
+export const MOST_TIERS = 100;
+
+const TIER_HEADER = /^x-eventbus-tier(\d{1,2}|100)-(?:exception|exhausted-at|attempts)$/;
 
 export const isTierHeader = (name: string): boolean => TIER_HEADER.test(name);
 

@@ -3,9 +3,9 @@ import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
 import { isPlainObject, type PlainObject } from '../config/plain-object.js';
 import { show } from '../config/show.js';
 import { below, Violations } from '../config/violations.js';
+import { MOST_TIERS } from '../model/tier-history.js';
 
 const SOURCE = 'KafkaConsumer';
-const MOST_HOPS = 100;
 
 const KNOWN = [
   'TopicName',
@@ -93,9 +93,9 @@ function tiersOf(policy: PlainObject, violations: Violations): readonly PlainObj
     typeof attempts !== 'number' ||
     !Number.isInteger(attempts) ||
     attempts < 0 ||
-    attempts > MOST_HOPS
+    attempts > MOST_TIERS
   ) {
-    const message = `must be a whole number from 0 to ${MOST_HOPS}: each attempt is a retry topic; got ${show(attempts)}.`;
+    const message = `must be a whole number from 0 to ${MOST_TIERS}: each attempt is a retry topic; got ${show(attempts)}.`;
     violations.add('NUMBER', below(path, 'RetryAttempts'), attempts, message);
     return [];
   }

@@ -194,6 +194,13 @@ describe('the story of a failure in a retry topic', () => {
     });
   });
 
+  it('takes no more of a class from them than a class may have', () => {
+    const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
+    const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
+    const { tierHistory } = tell({ tier: 2, delivery: { record: recordOf({ headers: list }) } });
+    expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
+  });
+
   it('adds to what is known of this tier', () => {
     expect(story.tierHistory).toEqual([
       { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },

@@ -8,10 +8,12 @@ import { isBadMessage, meantError } from '../faults/meant-error.js';
 import type { Delivery } from '../model/delivery.js';
 import type { FailedOutcome } from '../model/outcome.js';
 import { readTrail, type RetryTrail } from '../model/retry-trail.js';
+import type { TierFailureRecord } from '../model/tier-failure-record.js';
 import { deserializationFailureOf } from './deserialization-failure.js';
-import { describeError } from './error-description.js';
+import { describeError, TEXT_LIMITS } from './error-description.js';
 import type { FailureStory } from './failure-story.js';
 import { fingerprintOf, VARIED } from './fingerprint.js';
+import { limitedText } from './limited-text.js';
 
 export interface StorySource {
   readonly binding: Pick<ResolvedBinding, 'name' | 'groupId' | 'dlt'>;
@@ -46,7 +48,7 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
     failedAt,
     description,
     tierHistory: [
-      ...trail.tierHistory,
+      ...trail.tierHistory.map(bounded),
       {
         tier,
         exceptionClass: description.className,
@@ -60,6 +62,11 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
       deserialization: deserializationFailureOf(error, binding.dlt),
     }),
   };
+}
+
+/** Whoever wrote it into the headers. */
+function bounded(entry: TierFailureRecord): TierFailureRecord {
+  return { ...entry, exceptionClass: limitedText(entry.exceptionClass, TEXT_LIMITS.className) };
 }
 
 /** The delivery within its tier, from 1. In a tier each hop is one; what stays in its place there is no new one. */

@@ -42,6 +42,17 @@ describe('TIER_DELAYS', () => {
   });
 });
 
+describe('MOST_TIERS', () => {
+  const delays = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+  it('refuses more tiers than headers are told of', () => {
+    expect(complaints({ retry: tiers(...delays(100)) })).toEqual([]);
+    expect(complaints({ retry: tiers(...delays(101)) })).toEqual([
+      'MOST_TIERS bindings.orders.retry.tiers: must have no more than 100 entries: each is a retry topic, and told of in headers of its own; got 101. Leave tiers out, or give one of them more maxAttempts.',
+    ]);
+  });
+});
+
 describe('EXCEPTION_OVERLAP', () => {
   class ReadTimeout extends Timeout {}
   const matches = (): boolean => true;

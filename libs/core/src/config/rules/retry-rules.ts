@@ -1,3 +1,4 @@
+import { MOST_TIERS } from '../../model/tier-history.js';
 import { nameTheSame, showMatcher, type ErrorMatcher } from '../error-matcher.js';
 import type { BindingRule, Finding } from './binding-rule.js';
 import { missingTier } from './missing-tier.js';
@@ -11,6 +12,16 @@ export const retryRules: readonly BindingRule[] = [
       if (orderingMode !== 'STRICT' || retry.tiers.length === 0) return [];
       const message = `cannot be used with STRICT ordering, because a record in a retry topic is overtaken: ${is('orderingMode', orderingMode)}, ${is('retry.tiers', `a list of ${retry.tiers.length}`)}. Set retry.tiers to [] or orderingMode to 'RELAXED_IN_RETRY'.`;
       return [{ key: 'retry.tiers', value: retry.tiers, message }];
+    },
+  },
+  {
+    rule: 'MOST_TIERS',
+    reads: ['retry.tiers'],
+    check: ({ binding: { retry } }) => {
+      const { tiers } = retry;
+      if (tiers.length <= MOST_TIERS) return [];
+      const message = `must have no more than ${MOST_TIERS} entries: each is a retry topic, and told of in headers of its own; got ${tiers.length}. Leave tiers out, or give one of them more maxAttempts.`;
+      return [{ key: 'retry.tiers', value: tiers, message }];
     },
   },
   {
