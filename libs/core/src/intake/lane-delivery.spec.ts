@@ -1,5 +1,6 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { LaneDelivery, NO_PAST } from './lane-delivery.js';
+import type { FailedOutcome } from '../model/outcome.js';
+import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
 
 describe('the signals of a delivery', () => {
   const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
@@ -26,5 +27,23 @@ describe('the signals of a delivery', () => {
     running.abort(new Error('lost'));
     expect(signal.aborted).toBe(true);
     expect(running.signal).toBe(signal);
+  });
+});
+
+describe('the next delivery of a record that waited for a decision', () => {
+  it('knows the failure, also where the decision could not be carried out at once', () => {
+    const failed = (message: string, more: Partial<FailedOutcome> = {}): FailedOutcome => ({
+      kind: 'failed',
+      error: new Error(message),
+      attempts: 3,
+      ...more,
+    });
+    const next = (past: Past, outcome: FailedOutcome) =>
+      new LaneDelivery({} as BrokerRecord, past, 0, 0).after(outcome);
+    const waiting = next(NO_PAST, failed('no stock', { until: 'decided' }));
+    expect(waiting.undecided).toMatchObject({ error: { message: 'no stock' }, attempts: 3 });
+    const refused = next({ ...waiting, decision: 'dead-letter' }, failed('gone', { attempts: 0 }));
+    expect(refused).toMatchObject({ decision: 'dead-letter', calls: 3 });
+    expect(refused.undecided).toBe(waiting.undecided);
   });
 });

@@ -34,6 +34,8 @@ export interface Past {
   readonly decision?: RecordDecision;
   /** The failure by which it is to leave, once it can be written to where it belongs. */
   readonly unrouted?: FailedOutcome;
+  /** The failure after which its partition waited for a decision. */
+  readonly undecided?: FailedOutcome;
   /** By the monotonic clock: it waits until then, wherever it comes from. */
   readonly notBefore?: number;
 }
@@ -94,6 +96,10 @@ export class LaneDelivery implements Delivery {
     return this.past.unrouted;
   }
 
+  get undecided(): FailedOutcome | undefined {
+    return this.past.undecided;
+  }
+
   /** When its handler began, by the monotonic clock; undefined for one that answered at once. */
   get startedAt(): number | undefined {
     return this.#startedAt;
@@ -126,7 +132,8 @@ export class LaneDelivery implements Delivery {
 
   /** For the next hand-out, after this one failed; or was handed back, which is no attempt, as is a failure without a call. */
   after(failure?: FailedOutcome): Past {
-    const { redeliveries, failures, calls, failedBefore, decision, unrouted } = this.past;
+    const { redeliveries, failures, calls, failedBefore, decision, unrouted, undecided } =
+      this.past;
     const next = {
       redeliveries: redeliveries + 1,
       failures,
@@ -134,6 +141,7 @@ export class LaneDelivery implements Delivery {
       ...(failedBefore && { failedBefore }),
       ...(decision && { decision }),
       ...(unrouted && { unrouted }),
+      ...(undecided && { undecided }),
     };
     if (!failure) return next;
     const { attempts = 1, remember } = failure;
@@ -143,6 +151,7 @@ export class LaneDelivery implements Delivery {
       calls: calls + attempts,
       ...(remember && { failedBefore: remember }),
       ...(failure.unrouted && { unrouted: failure.unrouted }),
+      ...(failure.until === 'decided' && { undecided: failure }),
     };
   }
 

@@ -24,6 +24,8 @@ export interface Delivery {
   readonly unrouted?: FailedOutcome;
   /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */
   readonly decision?: RecordDecision;
+  /** The failure after which it waited for that. */
+  readonly undecided?: FailedOutcome;
   /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. No sooner than it was due. */
   readonly receivedAt: number;
   /** The same by the monotonic clock, from which its budget counts. Left out: it is reckoned by the other one. */

@@ -290,8 +290,34 @@ describe('Where a failure goes', () => {
     await world.runtime.advance(60_000);
     expect(calls.at(-1)?.value).toBe(2);
     const [letter] = await world.records('orders.DLT');
-    expect(text(letter!, 'dlt-reason')).toBe('MANUAL');
+    const names = ['dlt-reason', 'dlt-cause', 'last-exception-message', 'tier0-exception'];
+    expect([...names, 'total-attempts'].map((name) => text(letter!, name))).toEqual([
+      'MANUAL',
+      'operator',
+      'the warehouse does not answer',
+      'Error',
+      '6',
+    ]);
     expect(await world.committed()).toBe(2);
+  });
+
+  it('a record that an operator gave up leaves once its dead-letter topic takes it', async () => {
+    const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
+    const application = await start({ ...strict, dlt: { topic: 'late' } });
+    await world.write('orders', '1');
+    await world.runtime.advance(10_000);
+    const connector = application.get(EventBusConnector);
+    await world.done(connector.decide('orders', { topic: 'orders', partition: 0 }, 'dead-letter'));
+    await world.runtime.advance(60_000);
+    expect(await world.committed()).toBe(0);
+    expect(world.health(application).status).toBe('DOWN');
+    await world.topic('late');
+    await world.runtime.advance(120_000);
+    expect(calls).toHaveLength(3);
+    const [letter] = await world.records('late');
+    expect(text(letter!, 'last-exception-message')).toBe('the warehouse does not answer');
+    expect(await world.committed()).toBe(1);
+    expect(world.health(application).status).toBe('UP');
   });
 
   it('onBudgetExceeded: DLT, or the NEXT_TIER', async () => {

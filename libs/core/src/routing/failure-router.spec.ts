@@ -10,6 +10,7 @@ import type { Delivery } from '../model/delivery.js';
 import { ExceptionRoutingDecision } from '../model/exception-routing-decision.js';
 import type { FailedOutcome } from '../model/outcome.js';
 import type { Verdict } from './classifier/binding-classifier.js';
+import type { FailureStory } from './failure-story.js';
 import { FailureRouter, type FailureRouterParts } from './failure-router.js';
 import { RecordTooLargeForRetryError } from './retry-publisher.js';
 import { recordOf } from './story.spec-support.js';
@@ -19,6 +20,7 @@ const POISON = 'RETRIES_EXHAUSTED poison after 3';
 
 let verdict: Verdict;
 let sent: string[];
+let stories: FailureStory[];
 let paused: string[];
 let publish: () => Promise<void>;
 let accept: () => Promise<'stored' | 'discarded'>;
@@ -28,6 +30,7 @@ let observed: unknown[][];
 beforeEach(() => {
   verdict = { decision: nextTier(), isChosen: false, isPermanent: false };
   sent = [];
+  stories = [];
   paused = [];
   publish = async () => undefined;
   accept = async () => 'stored';
@@ -62,8 +65,9 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
       },
     },
     deadLetters: {
-      accept: async ({ totalAttempts }, { reason, cause }) => {
-        sent.push(`${reason} ${cause} after ${totalAttempts}`);
+      accept: async (story, { reason, cause }) => {
+        stories.push(story);
+        sent.push(`${reason} ${cause} after ${story.totalAttempts}`);
         return accept();
       },
     },
@@ -383,12 +387,24 @@ describe('A decision of an operator', () => {
     expect(sent).toEqual(['MANUAL operator after 3']);
   });
 
-  it('waits for another where the dead-letter topic does not take it', async () => {
+  it('keeps the story of the failure: only the reason is the operator’s', async () => {
+    const undecided = failed({ error: new RangeError('no stock') });
+    const waiting = delivery({ redeliveries: 1, failures: 1, calls: 3, undecided });
+    await router().carryOut(waiting, 'dead-letter');
+    expect(stories).toMatchObject([
+      {
+        totalAttempts: 3,
+        description: { className: 'RangeError', message: 'no stock' },
+        tierHistory: [{ exceptionClass: 'RangeError', attempts: 3 }],
+      },
+    ]);
+  });
+
+  it('is carried out again where the dead-letter topic does not take the record', async () => {
     accept = () => Promise.reject(new Error('gone'));
-    expect(await router().carryOut(delivery(), 'dead-letter')).toMatchObject({
-      kind: 'failed',
-      until: 'decided',
-    });
+    const outcome = await router().carryOut(delivery(), 'dead-letter');
+    expect(outcome).toMatchObject({ kind: 'failed', attempts: 0, error: { message: 'gone' } });
+    expect(outcome).not.toHaveProperty('until');
   });
 });
 

@@ -73,23 +73,24 @@ export class FailureRouter {
     }
   }
 
-  /** Somebody decided about a record whose partition waited for it. */
+  /** Somebody decided about a record whose partition waited for it. What cannot be carried out is tried again. */
   async carryOut(delivery: Delivery, decision: RecordDecision): Promise<Outcome> {
-    const { topic, partition, offset } = delivery.record;
-    this.parts.logger.warn('A record is given up by decision of an operator', {
-      decision,
-      topic,
-      partition,
-      offset,
-    });
-    if (decision === 'skip') return { kind: 'discarded', reason: 'skipped' };
-    const error = new DeadLetterRequestedException('An operator gave the record up.');
-    const failed: FailedOutcome = { kind: 'failed', error, attempts: 0 };
+    if (decision === 'skip') {
+      const { topic, partition, offset } = delivery.record;
+      this.parts.logger.warn('A record is skipped by decision of an operator', {
+        topic,
+        partition,
+        offset,
+      });
+      return { kind: 'discarded', reason: 'skipped' };
+    }
+    // Its calls were counted with the delivery that failed.
+    const failed: FailedOutcome = { ...(delivery.undecided ?? givenUp()), attempts: 0 };
     const letter: DeadLetter = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator' };
     try {
       return await this.#deadLetter(this.#storyOf(delivery, failed), letter, delivery.signal);
     } catch (thrown) {
-      return { ...failed, error: asError(thrown), until: 'decided' };
+      return { kind: 'failed', error: asError(thrown), attempts: 0 };
     }
   }
 
@@ -228,6 +229,11 @@ export class FailureRouter {
       ...more,
     });
   }
+}
+
+function givenUp(): FailedOutcome {
+  const error = new DeadLetterRequestedException('An operator gave the record up.');
+  return { kind: 'failed', error };
 }
 
 /** Its calls are counted with this delivery: when it is routed later there were none in between. */
