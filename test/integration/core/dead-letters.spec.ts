@@ -34,7 +34,7 @@ class Stage {
     const quiet = (): void => undefined;
     const warn: DriverLogger['warn'] = (_, context = {}) => void this.warnings.push(context);
     this.#logger = { debug: quiet, info: quiet, warn, error: quiet };
-    this.trouble = new PublishTrouble('orders', realRuntime, this.#logger);
+    this.trouble = new PublishTrouble('orders', 30_000, realRuntime, this.#logger);
   }
 
   async topic(maxMessageBytes?: number): Promise<string> {

@@ -34,9 +34,6 @@ export const DISABLED: EventBusHealth = Object.freeze({
 
 type Finding = readonly [HealthStatus, reason: string];
 
-/** Longer than a partition ever waits between two tries. */
-const TRIED_WITHIN_MS = 120_000;
-
 const FROM_WORST_TO_BEST: readonly HealthStatus[] = ['DOWN', 'DEGRADED', 'UP'];
 
 export function healthOf(
@@ -77,18 +74,16 @@ function containerFindings(registration: ContainerRegistration, now: number): re
       ...partitionFindings(container),
       ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
     ]),
-    ...publishFindings(registration, now),
+    ...publishFindings(registration),
   ];
 }
 
-/** A record waits until it can be written. One that nobody tries to write any more is somebody else's by now. */
-function publishFindings(
-  { publishTroubles }: ContainerRegistration,
-  now: number,
-): readonly Finding[] {
-  return (publishTroubles?.all ?? [])
-    .filter(({ lastSeen }) => now - lastSeen < TRIED_WITHIN_MS)
-    .map(({ topic, error }) => ['DOWN', `topic '${topic}' cannot be written to: ${error.message}`]);
+/** A record waits until it can be written. */
+function publishFindings({ publishTroubles }: ContainerRegistration): readonly Finding[] {
+  return (publishTroubles?.all ?? []).map(({ topic, error }) => [
+    'DOWN',
+    `topic '${topic}' cannot be written to: ${error.message}`,
+  ]);
 }
 
 function connectionFindings({ id, tier, topic, status }: MessageContainer): readonly Finding[] {

@@ -220,9 +220,11 @@ export class LifecycleManager {
   }
 
   async #halt(registration: ContainerRegistration): Promise<readonly Error[]> {
-    return failuresOf(
+    const failures = await failuresOf(
       containersOf(registration).map((container) => () => this.#haltOne(registration, container)),
     );
+    registration.publishTroubles?.clear();
+    return failures;
   }
 
   async #haltOne(registration: ContainerRegistration, container: MessageContainer): Promise<void> {

@@ -10,7 +10,10 @@ export interface TopicTrouble {
 
 /** The topics of a binding that cannot be written to, as the rest of the bus sees them. A write that succeeds ends it. */
 export interface PublishTroubles {
+  /** Those of late: a record that nobody tries to write any more is somebody else's by now. */
   readonly all: readonly TopicTrouble[];
   /** Called when the trouble of a topic begins or ends. Returns the function that ends the subscription. */
   onChange(listener: () => void): () => void;
+  /** Nothing of the binding is at work any more. */
+  clear(): void;
 }

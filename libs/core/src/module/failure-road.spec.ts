@@ -12,6 +12,7 @@ import type { EventRecord } from '../model/event-record.js';
 import { ExceptionRoutingDecision } from '../model/exception-routing-decision.js';
 import { headerText } from '../model/header-text.js';
 import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
+import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { World } from './application.spec-support.js';
 
 interface Call {
@@ -493,6 +494,41 @@ describe('The dead-letter topic', () => {
     expect(world.health(application).status).toBe('UP');
     const [letter] = await world.records('late');
     expect(text(letter!, 'total-attempts')).toBe('1');
+  });
+
+  it('that cannot be written to is no trouble of a binding that was stopped', async () => {
+    const application = await start({ ...once, dlt: { topic: 'late' } });
+    const troubles = () =>
+      application
+        .get(EventBusMetrics)
+        .collect()
+        .find(({ name }) => name === 'eventbus.publish.troubles')?.samples;
+    await world.write('orders', '1');
+    await world.runtime.advance(60_000);
+    expect(troubles()).toMatchObject([{ labels: { topic: 'late' }, value: 1 }]);
+    const lifecycle = application.get(LifecycleManager);
+    await world.done(lifecycle.stop('orders'));
+    expect(troubles()).toEqual([]);
+    await world.topic('late');
+    await world.done(lifecycle.start('orders'));
+    await world.runtime.advance(1_000);
+    expect(world.health(application).status).toBe('UP');
+    expect(await values('late')).toEqual(['1']);
+  });
+
+  it('is DOWN all the time between two tries, however long one may take', async () => {
+    const application = await start({
+      ...once,
+      dlt: { topic: 'lost', publishTimeoutMs: '3m' },
+    });
+    await world.topic('lost');
+    world.broker.faults.loseRequests({ operation: 'produce', topic: 'lost' });
+    await world.write('orders', '1');
+    await world.runtime.advance(4 * 60_000);
+    for (let minutes = 0; minutes < 15; minutes += 0.5) {
+      await world.runtime.advance(30_000);
+      expect([minutes, world.health(application).status]).toEqual([minutes, 'DOWN']);
+    }
   });
 
   it('is alerted of with dlt.strategy ALERT_AND_STORE, and asked about with CUSTOM', async () => {

@@ -46,7 +46,7 @@ export class FailureRoad {
 
   constructor(private readonly options: FailureRoadOptions) {
     const { binding, breaker, clusters, pauseBinding, runtime, logger } = options;
-    this.trouble = new PublishTrouble(binding.name, runtime, logger);
+    this.trouble = new PublishTrouble(binding.name, binding.dlt.publishTimeoutMs, runtime, logger);
     const writing = {
       binding,
       producer: () => clusters.durableProducer(binding.cluster),

@@ -185,7 +185,9 @@ describe('The figures', () => {
   it('name the topics that cannot be written to', () => {
     const { add, samples } = worldOf();
     const trouble = { topic: 'orders.DLT', error: new Error('gone'), since: 0, lastSeen: 0 };
-    add(binding(), { publishTroubles: { all: [trouble], onChange: () => () => undefined } });
+    add(binding(), {
+      publishTroubles: { all: [trouble], onChange: () => () => undefined, clear: () => undefined },
+    });
     expect(samples('publish.troubles')).toEqual([
       { labels: { binding: 'orders', cluster: 'default', topic: 'orders.DLT' }, value: 1 },
     ]);

@@ -1,4 +1,5 @@
 import { DltPublisher } from './dlt-publisher.js';
+import { PublishTrouble } from './publish-trouble.js';
 import { PublishingWorld } from './publishers.spec-support.js';
 import { storyOf } from './story.spec-support.js';
 
@@ -61,6 +62,50 @@ describe('the trouble of a topic', () => {
     world.trouble.clear();
     expect(world.trouble.all).toEqual([]);
     expect(heard).toHaveBeenCalledTimes(2);
-    expect(world.lines.map(({ level }) => level)).toEqual(['error', 'error']);
+    const threw = world.lines.filter(({ message }) => message.startsWith('A listener'));
+    expect(threw.map(({ level }) => level)).toEqual(['error', 'error']);
   });
+
+  it('is told when it begins and when it ends, with the record that waits and what to do', async () => {
+    const letters = publisher({ publishTimeoutMs: 1_000 });
+    for (let tries = 0; tries < 3; tries++)
+      await world.failureOf(letters.publish(storyOf(), LETTER));
+    expect(world.lines).toMatchObject([
+      { level: 'error', context: { binding: 'orders', to: DLT } },
+    ]);
+    const { message } = world.lines[0]!;
+    expect(message).toContain("binding 'orders' (orders.events-3-17)");
+    expect(message).toContain(`could not be written to topic '${DLT}'`);
+    expect(message).toContain('stays where it is and is tried again');
+    expect(JSON.stringify(world.lines)).not.toContain('no stock');
+    await world.topic(DLT);
+    await world.done(letters.publish(storyOf(), LETTER));
+    await world.done(letters.publish(storyOf(), LETTER));
+    expect(world.lines.slice(1)).toEqual([
+      {
+        level: 'info',
+        message: `Topic '${DLT}' of binding 'orders' can be written to again`,
+        context: { binding: 'orders', to: DLT, afterMs: expect.any(Number) },
+      },
+    ]);
+  });
+
+  it.each([30_000, 180_000])(
+    'lasts from one try to the next, with %d ms for each, and no longer',
+    async (publishTimeoutMs) => {
+      const trouble = new PublishTrouble('orders', publishTimeoutMs, world.runtime, world.logger);
+      trouble.failed(DLT, new Error('gone'));
+      const since = world.runtime.now();
+      await world.runtime.advance(60_000 + publishTimeoutMs);
+      expect(trouble.all).toMatchObject([{ topic: DLT, since }]);
+      trouble.failed(DLT, new Error('gone'));
+      expect(trouble.all).toMatchObject([{ since }]);
+      expect(world.lines).toHaveLength(1);
+      await world.runtime.advance(120_000 + publishTimeoutMs);
+      expect(trouble.all).toEqual([]);
+      trouble.failed(DLT, new Error('gone'));
+      expect(trouble.all).toMatchObject([{ since: world.runtime.now() }]);
+      expect(world.lines).toHaveLength(2);
+    },
+  );
 });

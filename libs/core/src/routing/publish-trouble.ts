@@ -2,6 +2,9 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { PublishTroubles, TopicTrouble } from '../model/publish-trouble.js';
 
+/** Longer than a partition ever waits between two tries, beside what a try itself takes. */
+const TRIED_WITHIN_MS = 120_000;
+
 /** Of one binding, shared by its publishers. At most one entry for each of its topics. */
 export class PublishTrouble implements PublishTroubles {
   readonly #topics = new Map<string, TopicTrouble>();
@@ -9,12 +12,14 @@ export class PublishTrouble implements PublishTroubles {
 
   constructor(
     private readonly binding: string,
+    /** For one try. */
+    private readonly publishTimeoutMs: number,
     private readonly runtime: Pick<Runtime, 'now'>,
     private readonly logger: DriverLogger,
   ) {}
 
   get all(): readonly TopicTrouble[] {
-    return [...this.#topics.values()];
+    return [...this.#topics.values()].filter((trouble) => this.#isCurrent(trouble));
   }
 
   onChange(listener: () => void): () => void {
@@ -22,15 +27,27 @@ export class PublishTrouble implements PublishTroubles {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Told once, by the words of the first error: it names the record and says what to do. */
   failed(topic: string, error: Error): void {
     const now = this.runtime.now();
-    const known = this.#topics.get(topic);
+    const earlier = this.#topics.get(topic);
+    const known = earlier && this.#isCurrent(earlier) ? earlier : undefined;
     this.#topics.set(topic, { topic, error, since: known?.since ?? now, lastSeen: now });
-    if (!known) this.#tell();
+    if (known) return;
+    this.logger.error(error.message, { binding: this.binding, to: topic });
+    this.#tell();
   }
 
   succeeded(topic: string): void {
-    if (this.#topics.delete(topic)) this.#tell();
+    const known = this.#topics.get(topic);
+    if (!known) return;
+    this.#topics.delete(topic);
+    this.logger.info(`Topic '${topic}' of binding '${this.binding}' can be written to again`, {
+      binding: this.binding,
+      to: topic,
+      afterMs: this.runtime.now() - known.since,
+    });
+    this.#tell();
   }
 
   /** The binding was stopped: what it could not write is somebody else's now. */
@@ -38,6 +55,11 @@ export class PublishTrouble implements PublishTroubles {
     if (this.#topics.size === 0) return;
     this.#topics.clear();
     this.#tell();
+  }
+
+  /** What nobody tries to write any more is somebody else's by now. */
+  #isCurrent({ lastSeen }: TopicTrouble): boolean {
+    return this.runtime.now() - lastSeen < TRIED_WITHIN_MS + this.publishTimeoutMs;
   }
 
   #tell(): void {

@@ -23,7 +23,7 @@ export class PublishingWorld {
     warn: (message, context) => void this.lines.push({ level: 'warn', message, context }),
     error: (message, context) => void this.lines.push({ level: 'error', message, context }),
   };
-  readonly trouble = new PublishTrouble('orders', this.runtime, this.logger);
+  readonly trouble = new PublishTrouble('orders', 30_000, this.runtime, this.logger);
 
   parts(dlt: Partial<ResolvedDlt> = {}, given: Partial<RecordWriterParts> = {}): RecordWriterParts {
     const producer = this.driver.producer();
