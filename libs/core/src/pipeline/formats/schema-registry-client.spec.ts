@@ -88,6 +88,18 @@ describe('a schema that the registry does not know', () => {
   });
 });
 
+describe('an id or a version that the registry refuses', () => {
+  it.each([
+    [422, 42_202],
+    [400, 40_001],
+  ])('is an ordinary error: status %i with code %i', async (status, error_code) => {
+    answer = json({ error_code, message: 'The specified version is not valid' }, status);
+    const attempt = client().schemaById(9);
+    await expect(attempt).rejects.toThrow(`the schema registry refuses schema 9 (${error_code})`);
+    await expect(attempt).rejects.not.toBeInstanceOf(SchemaRegistryUnavailableException);
+  });
+});
+
 describe('a registry that does not say', () => {
   const unavailable = async (
     properties: Partial<SchemaRegistryProperties> = {},
@@ -107,9 +119,13 @@ describe('a registry that does not say', () => {
     [401, 'are the credentials right?'],
     [403, 'are the credentials right?'],
     [404, 'is the path of the url right?'],
+    [400, 'HTTP status 400'],
+    [422, 'HTTP status 422'],
   ])('is to blame itself: status %i', async (status, message) => {
-    answer = json({ message: 'x' }, status);
-    expect(await unavailable()).toContain(message);
+    for (const body of [{ message: 'x' }, { error_code: status }, { error_code: '42202' }]) {
+      answer = json(body, status);
+      expect(await unavailable()).toContain(message);
+    }
   });
 
   it.each([

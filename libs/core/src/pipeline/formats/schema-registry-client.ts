@@ -22,6 +22,9 @@ export interface RegisteredSchema {
 /** Subject, version or schema not found. Any other 404 says that this is no registry. */
 const NOT_FOUND: readonly unknown[] = [40_401, 40_402, 40_403];
 
+/** Asked for what cannot be. A registry's own code says so in five digits; a proxy has none. */
+const REFUSED: readonly number[] = [400, 422];
+
 const MEDIA_TYPES = 'application/vnd.schemaregistry.v1+json, application/json';
 
 /** Asks a registry that speaks Confluent's REST interface. It keeps no answers, and says when it gets none. */
@@ -67,8 +70,11 @@ export class SchemaRegistryClient {
   async #look(path: string, what: string): Promise<RegisteredSchema> {
     const { status, body } = await this.#get(path);
     const answer = parsed(body);
-    if (status === 404 && NOT_FOUND.includes(answer['error_code']))
+    const { error_code: code } = answer;
+    if (status === 404 && NOT_FOUND.includes(code))
       throw new UnreadableValueError(`the schema registry knows no ${what}`);
+    if (REFUSED.includes(status) && isOwnCode(code, status))
+      throw new UnreadableValueError(`the schema registry refuses ${what} (${code})`);
     if (status !== 200)
       throw this.#unavailable(`answered with HTTP status ${status}${hint(status)}`);
     const { schema, schemaType: type = 'AVRO', id, references = [] } = answer;
@@ -112,6 +118,10 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
     // A page of a proxy, or of another service: what it means is told by the status.
     return {};
   }
+}
+
+function isOwnCode(code: unknown, status: number): code is number {
+  return typeof code === 'number' && Math.floor(code / 100) === status;
 }
 
 function areReferences(value: unknown): value is readonly SchemaReference[] {

@@ -11,7 +11,9 @@ export function readWireFormat(bytes: Buffer): {
   if (bytes.length < HEADER_LENGTH || bytes[0] !== MAGIC) {
     throw new UnreadableValueError('it does not begin with a zero byte and the id of a schema');
   }
-  return { schemaId: bytes.readInt32BE(1), body: bytes.subarray(HEADER_LENGTH) };
+  const schemaId = bytes.readInt32BE(1);
+  if (schemaId < 0) throw new UnreadableValueError('the id of its schema is below zero');
+  return { schemaId, body: bytes.subarray(HEADER_LENGTH) };
 }
 
 export function writeWireFormat(schemaId: number, body: Buffer): Buffer {
