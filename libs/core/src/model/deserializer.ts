@@ -8,6 +8,6 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 export interface Deserializer {
   /** For messages: `JSON`. */
   readonly name: string;
-  /** The value, or a promise of it. The bytes are the record's own: what is kept of them is copied. */
+  /** The value, or a promise of it. The bytes, and the record's, are copies: they may be kept, and written into. */
   deserialize(bytes: Buffer, record: BrokerRecord): unknown;
 }

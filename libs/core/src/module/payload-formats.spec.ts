@@ -1,6 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- class-transformer's decorators need it
 import 'reflect-metadata';
 import { Injectable } from '@nestjs/common';
+import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { EventHandler } from '../discovery/event-handler.js';
@@ -51,6 +52,43 @@ const typed = (id: number, type: string) => ({
 });
 
 describe('deserializer', () => {
+  it.each<[string, Deserializer['deserialize']]>([
+    ['its bytes', (bytes) => bytes],
+    ['a part of them', (bytes) => bytes.subarray(1)],
+    ['those of the record', (_, record) => record.value],
+    ['those of a header', (_, { headers: [first] }) => first?.value],
+    ['those of the key, later', (_, { key }) => Promise.resolve(key)],
+  ])('may give %s: a handler that writes into them changes no dead letter', async (_, give) => {
+    for (const topic of ['scribbles', 'scribbles.DLT']) await world.topic(topic);
+    @Injectable()
+    class Scribbler {
+      @EventHandler('scribbles')
+      scribble({ value }: EventRecord): never {
+        (value as Buffer).fill(0);
+        throw new Error('no');
+      }
+    }
+    const scribbles: TopicBindingProperties = {
+      topic: 'scribbles',
+      groupId: 'scribbles',
+      deserializer: { name: 'mine', deserialize: give },
+      retry: { tier0: { maxAttempts: 2, initialBackoffMs: 1 }, tiers: [] },
+    };
+    await world.start({
+      imports: [world.bus({ bindings: { scribbles } })],
+      providers: [Scribbler],
+    });
+    const headers = [{ key: 'h', value: 'header' }];
+    await world.write('scribbles', { key: 'key', value: 'value', headers });
+    await world.runtime.advance(1_000);
+    const [letter] = await world.records('scribbles.DLT');
+    expect([letter!.key, letter!.value, letter!.headers[0]?.value].map(String)).toEqual([
+      'key',
+      'value',
+      'header',
+    ]);
+  });
+
   const mine: Deserializer = { name: 'mine', deserialize: (bytes) => bytes.length };
 
   it.each<[unknown, unknown]>([

@@ -6,6 +6,7 @@ import type { ResolvedFormats } from '../../config/resolve-formats.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import type { Deserializer } from '../../model/deserializer.js';
 import type { Serializer } from '../../model/serializer.js';
+import { rawCopy } from '../raw-copy.js';
 import { AvroDeserializer, AvroSerializer } from './avro-format.js';
 import { loadAvro, type AvroPackage } from './avro-package.js';
 import { AvroSchemas } from './avro-schemas.js';
@@ -61,7 +62,7 @@ export class PayloadFormats {
     const format =
       typeof deserializer === 'string'
         ? this.#named(deserializer, binding)
-        : { deserializer, serializer: buffersOnly(deserializer.name) };
+        : { deserializer: withCopies(deserializer), serializer: buffersOnly(deserializer.name) };
     return { ...format, serializer: binding.serializer ?? format.serializer };
   }
 
@@ -99,6 +100,17 @@ export class PayloadFormats {
     const client = new SchemaRegistryClient(schemaRegistry, runtime, logger);
     return new AvroSchemas({ avro, client, cacheSize: schemaRegistry.cacheSize, runtime });
   }
+}
+
+/** What it gives may be the bytes themselves, and a handler write into them: those of the record go on as they came. */
+function withCopies(given: Deserializer): Deserializer {
+  return {
+    name: given.name,
+    deserialize: (_, record) => {
+      const own = rawCopy(record);
+      return given.deserialize(own.value!, own);
+    },
+  };
 }
 
 function missingPackage(
