@@ -1,6 +1,6 @@
 import { PayloadValidationException } from '../errors/handler-errors.js';
 
-/** Issues name fields and rules, not values. */
+/** Issues name fields and rules, not values: they go into headers and logs. */
 export function payloadRefused(
   handler: string,
   issues: readonly string[],

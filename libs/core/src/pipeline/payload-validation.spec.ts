@@ -4,6 +4,7 @@ import { Transform, Type } from 'class-transformer';
 import { IsInt, IsString, registerDecorator, ValidateNested } from 'class-validator';
 import { z } from 'zod';
 import type { PayloadType, StandardSchema } from '../discovery/payload-type.js';
+import type { PayloadValidationException } from '../errors/handler-errors.js';
 import type { EventRecord } from '../model/event-record.js';
 import { deliveryOf, errorOf, handler, processorOf } from './pipeline.spec-support.js';
 
@@ -95,6 +96,49 @@ describe('a payload is what its class or schema says', () => {
       message: expect.stringContaining("registered for 'orders'") as unknown,
     });
     expect(handled).toEqual([]);
+  });
+
+  describe('what its schema complains of', () => {
+    type Issue = { message: string; path?: readonly PropertyKey[]; code?: unknown; type?: unknown };
+    const complaints = async (value: unknown, ...issues: readonly Issue[]) => {
+      const payload: StandardSchema = {
+        '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) },
+      };
+      return (errorOf(await validated(payload, value)) as PayloadValidationException).issues;
+    };
+    const card = { number: '4111 1111', owner: { name: 'Jane "J." Doe', age: 37 } };
+
+    it.each<[string, Issue, string]>([
+      ['words', { message: "received '4111 1111'", path: ['number'], code: 'x' }, 'number: x'],
+      ['a number', { message: 'found 37', path: ['owner', 'age'], code: 'x' }, 'owner.age: x'],
+      [
+        'text in JSON',
+        { message: 'got "Jane \\"J.\\" Doe"', path: ['owner'] },
+        'owner: is not valid',
+      ],
+      ['a part of the whole', { message: 'no 4111 1111 here', type: 'refine' }, 'refine'],
+      ['with a code like a text', { message: 'is 37', code: 'is 37' }, 'is not valid'],
+    ])('is told without its words where they quote %s', async (_, issue, told) => {
+      expect(await complaints(card, issue)).toEqual([told]);
+    });
+
+    it('is told in its own words where they do not', async () => {
+      const issue = { message: 'a Janeway costs 371 and more', path: ['owner', 'name'], code: 'x' };
+      expect(
+        await complaints({ owner: { name: 'Jane', age: 37, is: true, no: null } }, issue),
+      ).toEqual(['owner.name: a Janeway costs 371 and more']);
+    });
+
+    it('names the words that are allowed, and not the one that came', async () => {
+      const grade = z.object({
+        grade: z.enum(['A', 'B'], {
+          error: ({ input }) => `expected A or B, received ${String(input)}`,
+        }),
+      });
+      const error = errorOf(await validated(grade, { grade: 'jane@example.org' }));
+      expect(error).toMatchObject({ issues: ['grade: invalid_value'] });
+      expect(error.message).not.toContain('jane');
+    });
   });
 
   it('and a schema that breaks fails the record with its own error', async () => {
