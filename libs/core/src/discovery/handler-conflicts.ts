@@ -3,10 +3,29 @@ import type { HandlerDefinition } from './handler-definition.js';
 
 type Claim = Pick<HandlerDefinition, 'binding' | 'cluster' | 'type' | 'form' | 'origin'>;
 
+interface ClusterClaim {
+  readonly binding: string | undefined;
+  readonly cluster: string | undefined;
+}
+
 /** Handlers of one binding that cannot work side by side. */
 export function handlerConflicts(handlers: readonly Claim[]): readonly string[] {
-  const bindings = groupBy(handlers, ({ binding, cluster }) => JSON.stringify([cluster, binding]));
-  return bindings.flatMap((claims) => [...rivals(claims), ...mixedForms(claims)]);
+  const found = ofEachBinding(handlers).flatMap((claims) => [
+    ...rivals(claims),
+    ...mixedForms(claims),
+  ]);
+  return [...new Set(found)];
+}
+
+/** What names no cluster means its binding wherever that is: it stands beside what names one. */
+export function ofEachBinding<T extends ClusterClaim>(
+  claims: readonly T[],
+): readonly (readonly T[])[] {
+  return groupBy(claims, ({ binding }) => binding).flatMap((named) => {
+    const clusters = new Set(named.flatMap(({ cluster }) => cluster ?? []));
+    if (clusters.size === 0) return [named];
+    return [...clusters].map((each) => named.filter(({ cluster }) => (cluster ?? each) === each));
+  });
 }
 
 export function groupBy<T>(

@@ -53,6 +53,30 @@ describe('what cannot work stops the start, all of it at once', () => {
     ]);
   });
 
+  it.each([
+    ['a cluster', EventHandler('orders', { cluster: 'default' }), '2 handlers for all other types'],
+    ['a cluster and batches', EventHandler.Batch('orders', { cluster: 'default' }), 'of batches'],
+  ])('one binding with and without its cluster named: %s', async (_what, withCluster, message) => {
+    class Named {
+      @EventHandler('orders')
+      any(): void {}
+      @withCluster
+      other(): void {}
+    }
+    expect(await problemsOf({ providers: [Named] })).toContainEqual(
+      expect.stringContaining(message),
+    );
+  });
+
+  it('but bindings of several clusters are told apart', async () => {
+    class Neighbours {
+      @EventHandler('orders', { cluster: 'eu' })
+      @EventHandler('orders', { cluster: 'us' })
+      handle(): void {}
+    }
+    expect((await explore({ providers: [Neighbours] })).handlers).toHaveLength(2);
+  });
+
   it('decorators on what is no method of the instance', async () => {
     const decorate = EventHandler('orders') as (...place: unknown[]) => void;
     class Misplaced {
