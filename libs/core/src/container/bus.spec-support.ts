@@ -104,7 +104,7 @@ export function busWith({
     return registry.require({ cluster: resolved.cluster, name: resolved.name });
   };
   const connector = new EventBusConnector({
-    buildBinding: async (name, properties) =>
+    prepareBinding: async (name, properties) => () =>
       build(binding(name, properties as Partial<ResolvedBinding>)),
     ...shared,
     lifecycle,

@@ -71,11 +71,11 @@ describe('registering a binding while the bus runs', () => {
     });
   });
 
-  it('is refused when the shutdown began while it was being built', async () => {
+  it('is refused when the shutdown began while it was being prepared', async () => {
     const { registry, lifecycle, admission, runtime, build, intake } = busWith();
-    const built = new Deferred<ContainerRegistration>();
+    const prepared = new Deferred<() => ContainerRegistration>();
     const connector = new EventBusConnector({
-      buildBinding: () => built.promise,
+      prepareBinding: () => prepared.promise,
       ...{
         registry,
         lifecycle,
@@ -87,7 +87,7 @@ describe('registering a binding while the bus runs', () => {
     });
     const registering = connector.register('orders', properties, handler);
     admission.close();
-    built.resolve(build(binding()));
+    prepared.resolve(() => build(binding()));
     await expect(registering).rejects.toBeInstanceOf(EventBusShuttingDownException);
     expect([registry.listAll(), intake.sessions]).toEqual([[], []]);
   });

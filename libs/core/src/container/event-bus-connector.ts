@@ -18,15 +18,19 @@ import type { ContainerRegistry } from './container-registry.js';
 import { DISABLED, healthOf, type EventBusHealth } from './event-bus-health.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 
-/** Resolves and checks the properties, and builds the containers around the handler. It registers and starts nothing. */
+/**
+ * Resolves and checks the properties, and loads what they ask for. What it gives checks them against
+ * the bindings that are there by then, and builds the containers around the handler: without a wait,
+ * so that nobody comes in between. It registers and starts nothing.
+ */
 export type BindingFactory = (
   name: string,
   properties: TopicBindingProperties,
   handler: RecordHandler,
-) => Promise<ContainerRegistration>;
+) => Promise<() => ContainerRegistration>;
 
 export interface ConnectorOptions {
-  readonly buildBinding: BindingFactory;
+  readonly prepareBinding: BindingFactory;
   readonly registry: ContainerRegistry;
   readonly lifecycle: LifecycleManager;
   readonly admission: Admission;
@@ -47,16 +51,17 @@ export class EventBusConnector {
     handler: RecordHandler<T>,
     { cluster }: { readonly cluster?: string } = {},
   ): Promise<BindingSnapshot> {
-    const { admission, buildBinding, registry, lifecycle } = this.options;
+    const { admission, prepareBinding, registry, lifecycle } = this.options;
     assertBindingName(name);
     admission.assertOpen(`register binding '${name}'`);
-    const registration = await buildBinding(
+    const build = await prepareBinding(
       name,
       onCluster(name, properties, cluster),
       handler as RecordHandler,
     );
-    // Building takes time, and the shutdown may have begun meanwhile.
+    // Preparing takes time, and the shutdown may have begun meanwhile.
     admission.assertOpen(`register binding '${name}'`);
+    const registration = build();
     registry.register(registration);
     if (!registration.config.autoStartup) return snapshotOf(registration);
     return this.#startOrForget(registration, lifecycle);

@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { ConfigurationValidator } from '../config/configuration-validator.js';
 import { resolveBinding } from '../config/resolve-binding.js';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
@@ -85,16 +86,19 @@ export class BindingBuilder {
   }
 
   /** A binding that is registered at run time goes by the same rules as one that was configured. */
-  async buildFrom(
+  async prepareFrom(
     name: string,
     properties: TopicBindingProperties,
     handler: RecordHandler,
-  ): Promise<ContainerRegistration> {
+  ): Promise<() => ContainerRegistration> {
     const { options } = this.settings.require(`register binding '${name}'`);
     const layers = [{ source: 'the registration', properties }];
-    const others = this.registry.listAll().map(({ config }) => config);
-    const binding = resolveBinding(name, layers, options.context, others);
+    const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
+    const binding = resolveBinding(name, layers, options.context, others());
     await this.formats.prepare([binding]);
-    return this.build(binding, [recordHandler(name, handler)]);
+    return () => {
+      new ConfigurationValidator(options.context).validate(binding, others());
+      return this.build(binding, [recordHandler(name, handler)]);
+    };
   }
 }

@@ -62,7 +62,7 @@ export class EventBusKernel {
     this.connector = new EventBusConnector({
       ...parts,
       lifecycle,
-      buildBinding: (...binding) => builder.buildFrom(...binding),
+      prepareBinding: (...binding) => builder.prepareFrom(...binding),
       isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
     });
     this.publisher = new EventPublisher(publishTargets(this.#settings, registry, builder.formats));

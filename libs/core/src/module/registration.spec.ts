@@ -146,6 +146,19 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(2);
   });
 
+  it('is refused with the topic and group of one that is registered at the same time', async () => {
+    const results = await world.done(
+      Promise.allSettled(
+        ['tenants', 'others'].map((name) => connector().register(name, tenants, note)),
+      ),
+    );
+    expect(results).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { code: 'CONFIGURATION_INVALID' } },
+    ]);
+    expect(connector().listBindings()).toHaveLength(2);
+  });
+
   it('is refused, like every way up, while the bus shuts down', async () => {
     await world.done(application.get(LifecycleManager).stop('orders'));
     const draining = application.get(ShutdownCoordinator).drain();
