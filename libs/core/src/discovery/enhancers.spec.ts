@@ -24,7 +24,7 @@ import {
   ExternalContextCreator,
   ModuleRef,
 } from '@nestjs/core';
-import { of, tap, type Observable } from 'rxjs';
+import { ignoreElements, of, tap, type Observable } from 'rxjs';
 import {
   contextOf,
   deliver,
@@ -315,6 +315,43 @@ describe('interceptors', () => {
     const { handlers } = await explore({ providers: [Local] });
     expect(await failureOf(handlers[0]!)).toMatchObject({ name: 'EmptyError' });
   });
+});
+
+describe('a handler that gives an Observable', () => {
+  const work = (): Observable<unknown> =>
+    of(1).pipe(
+      tap(() => seen.push('worked')),
+      ignoreElements(),
+    );
+  class Plain {
+    @EventHandler('orders')
+    handle(): Observable<unknown> {
+      return work();
+    }
+  }
+  class Guarded {
+    @EventHandler('orders')
+    @UseGuards({ canActivate: () => true })
+    handle(): Observable<unknown> {
+      return work();
+    }
+  }
+  class Intercepted {
+    @EventHandler('orders')
+    @UseInterceptors({ intercept: (_: unknown, next: CallHandler) => next.handle() })
+    async handle(): Promise<Observable<unknown>> {
+      return work();
+    }
+  }
+
+  it.each([Plain, Guarded, Intercepted])(
+    'has succeeded without a value, whatever is around it: %p',
+    async (host) => {
+      const { handlers } = await explore({ providers: [host] });
+      expect(await failureOf(handlers[0]!)).toBeUndefined();
+      expect(seen).toEqual(['worked']);
+    },
+  );
 });
 
 describe('a filter only observes', () => {

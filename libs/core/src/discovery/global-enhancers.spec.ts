@@ -12,7 +12,18 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { catchError, map, mergeMap, NEVER, of, race, retry, throwError } from 'rxjs';
+import {
+  catchError,
+  EMPTY,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  race,
+  retry,
+  throwError,
+  type Observable,
+} from 'rxjs';
 import { ConsumerResult } from '../model/consumer-result.js';
 import { deliver, explore, failureOf } from './discovery.spec-support.js';
 import { EventHandler } from './event-handler.js';
@@ -122,6 +133,16 @@ describe("enhancers: 'all'", () => {
       next.handle().pipe(mergeMap(() => throwError(() => new Boom('interceptor')))),
     );
     await expect(failing).rejects.toThrow('interceptor');
+  });
+
+  it('a handler whose Observable gives no value has handled its record all the same', async () => {
+    class Silent {
+      @EventHandler('orders')
+      handle(): Observable<never> {
+        return EMPTY;
+      }
+    }
+    await expect(answer(Silent, (_, next) => next.handle())).resolves.toBeUndefined();
   });
 
   it('what a handler has declared itself is its own word', async () => {

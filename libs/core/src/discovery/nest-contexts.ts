@@ -1,5 +1,6 @@
 import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
+import { neverEmpty } from './awaitable.js';
 import type { EnhancerScope } from './enhancers.js';
 import { GlobalBoundary } from './global-boundary.js';
 import type { HandlerHost } from './handler-host.js';
@@ -41,6 +42,19 @@ interface Collaborators {
     };
   };
   readonly interceptorsContextCreator: InterceptorsOf;
+  readonly interceptorsConsumer: Interceptors;
+}
+
+/** Calls `next`, which calls the method, inside of the interceptors. */
+interface Interceptors {
+  intercept(
+    interceptors: readonly NestInterceptor[],
+    args: readonly unknown[],
+    instance: object,
+    callback: Method,
+    next: () => Promise<unknown>,
+    type: string,
+  ): Promise<unknown>;
 }
 
 interface InterceptorsOf {
@@ -83,6 +97,8 @@ export class NestContexts {
     // Nest looks among providers only: the guards of a controller would be skipped.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#collaborators = collaboratorsOf(this.#creator);
+    const { interceptorsConsumer } = this.#collaborators;
+    Object.assign(this.#creator, { interceptorsConsumer: withResult(interceptorsConsumer) });
     this.#local = collaboratorsOf(local);
   }
 
@@ -164,15 +180,31 @@ function boundaryBetween(
   return boundary;
 }
 
+/** Nest fails a call that gives no value. A method's Observable may well have done its work without one. */
+function withResult(interceptors: Interceptors): Interceptors {
+  return {
+    intercept: (found, args, instance, callback, next, type) =>
+      interceptors.intercept(
+        found,
+        args,
+        instance,
+        callback,
+        async () => neverEmpty(await next()),
+        type,
+      ),
+  };
+}
+
 function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
   const found = creator as unknown as Partial<Collaborators>;
   const { guardsContextCreator, guardsConsumer, filtersContextCreator } = found;
-  const { interceptorsContextCreator } = found;
+  const { interceptorsContextCreator, interceptorsConsumer } = found;
   if (
     !guardsContextCreator ||
     !guardsConsumer ||
     !filtersContextCreator ||
-    !interceptorsContextCreator
+    !interceptorsContextCreator ||
+    !interceptorsConsumer
   ) {
     throw new Error(
       'This version of @nestjs/core keeps its guards, filters or interceptors elsewhere: the event bus cannot apply enhancers with it. Use one that the event bus supports.',
@@ -183,5 +215,6 @@ function collaboratorsOf(creator: ExternalContextCreator): Collaborators {
     guardsConsumer,
     filtersContextCreator,
     interceptorsContextCreator,
+    interceptorsConsumer,
   };
 }
