@@ -2,7 +2,9 @@ import { defaultIfEmpty, from, isObservable, lastValueFrom } from 'rxjs';
 
 /** An Observable that nobody subscribes to does nothing, and that would pass for success. */
 export function awaitable(result: unknown): unknown {
-  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+  if (isObservable(result)) return lastValueFrom(result, { defaultValue: undefined });
+  // An async method may give one as well.
+  return result instanceof Promise ? result.then(awaitable) : result;
 }
 
 /** For who subscribes himself: an Observable that completes has given a value. */

@@ -329,6 +329,12 @@ describe('a handler that gives an Observable', () => {
       return work();
     }
   }
+  class Later {
+    @EventHandler('orders')
+    async handle(): Promise<Observable<unknown>> {
+      return work();
+    }
+  }
   class Guarded {
     @EventHandler('orders')
     @UseGuards({ canActivate: () => true })
@@ -344,7 +350,7 @@ describe('a handler that gives an Observable', () => {
     }
   }
 
-  it.each([Plain, Guarded, Intercepted])(
+  it.each([Plain, Later, Guarded, Intercepted])(
     'has succeeded without a value, whatever is around it: %p',
     async (host) => {
       const { handlers } = await explore({ providers: [host] });
