@@ -21,7 +21,7 @@ export function IsExceptionClassifier(): PropertyDecorator {
   return IsReference('an object with a method classify(error, currentTier)', isExceptionClassifier);
 }
 
-function isExceptionClassifier(value: unknown): value is ExceptionClassifier {
+export function isExceptionClassifier(value: unknown): value is ExceptionClassifier {
   return (
     typeof value === 'object' &&
     value !== null &&

@@ -10,19 +10,18 @@ import { DiscoveryService, ModulesContainer } from '@nestjs/core';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
+import { Violations } from '../config/violations.js';
 import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
 import { matchHandlers } from '../discovery/match-handlers.js';
-import { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
-import type { ExceptionClassifier } from '../model/handler-interfaces.js';
-import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
 import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
+import { providedParts, type ProvidedParts } from './provided-parts.js';
 import { idleParts, warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
 
 /** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
@@ -43,14 +42,15 @@ export class EventBusBootstrap
     this.#refuseSecondBus();
     const consumers = findConsumers(this.discovery.getProviders());
     const discovered = withConsumers(consumers, () => this.explorer.explore());
-    const options = this.#resolve(discovered);
+    const parts = this.#providedParts();
+    const options = this.#resolve(discovered, parts);
     const problems =
       options.enabled === 'enabled'
         ? matchHandlers(options.bindings, discovered.handlers, options)
         : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     const { dltHandlers, dltAlerts } = discovered;
-    const classifier = this.#provided(EXCEPTION_CLASSIFIER) as ExceptionClassifier | undefined;
+    const { classifier } = parts;
     await this.kernel.prepare(options);
     this.kernel.assemble(options, discovered.handlers, { classifier, dltHandlers, dltAlerts });
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
@@ -75,10 +75,9 @@ export class EventBusBootstrap
     await this.kernel.closeClusters();
   }
 
-  #resolve({ handlers }: Discovered): ResolvedOptions {
+  #resolve({ handlers }: Discovered, { naming }: ProvidedParts): ResolvedOptions {
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
-    const naming = this.#provided(TOPIC_NAMING_STRATEGY) as TopicNamingStrategy | undefined;
     return resolveOptions(this.options, {
       ...(naming && { loaders: [{ defaults: { naming } }] }),
       features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
@@ -126,9 +125,11 @@ export class EventBusBootstrap
     return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
   }
 
-  /** Of whatever module; Nest has made all providers by now. */
-  #provided(wanted: symbol): unknown {
-    return this.discovery.getProviders().find(({ token }) => token === wanted)?.instance;
+  #providedParts(): ProvidedParts {
+    const violations = new Violations();
+    const parts = providedParts(this.discovery.getProviders(), violations);
+    violations.throwIfAny();
+    return parts;
   }
 
   #refuseSecondBus(): void {

@@ -1,9 +1,9 @@
 import { memory } from '@nest-event-bus/broker/memory';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module, Scope, type Provider } from '@nestjs/common';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { DltAlert, DltHandler } from '../discovery/dlt-decorators.js';
 import { EventHandler } from '../discovery/event-handler.js';
-import { EXCEPTION_CLASSIFIER } from '../discovery/tokens.js';
+import { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from '../discovery/tokens.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
@@ -243,6 +243,65 @@ describe('options from loaders', () => {
     expect(world.said.warnings).toContain(
       'the file sets acks, which the event bus does not use: it is always all.',
     );
+  });
+});
+
+describe('what an application provides for all bindings', () => {
+  @Injectable()
+  class Counter {}
+  @Injectable({ scope: Scope.REQUEST })
+  class Scoped {
+    constructor(readonly counter: Counter) {}
+    classify(): void {}
+    retryTopic(): void {}
+    deadLetterTopic(): void {}
+  }
+  const refusal = async (...providers: Provider[]): Promise<unknown> =>
+    errorOf(world.startOrders([Orders, Counter, ...providers]));
+  const classifier = { classify: () => undefined };
+  const naming = { retryTopic: () => 'a', deadLetterTopic: () => 'b' };
+
+  it.each([
+    [EXCEPTION_CLASSIFIER, 'EXCEPTION_CLASSIFIER', 'classify(error, currentTier)'],
+    [TOPIC_NAMING_STRATEGY, 'TOPIC_NAMING_STRATEGY', 'deadLetterTopic(topic)'],
+  ])('%p is refused where it lacks a method', async (provide, path, method) => {
+    const useValue = { classfy: () => undefined, retryTopic: () => 'a' };
+    expect(await refusal({ provide, useValue })).toMatchObject({
+      violations: [{ rule: 'PROVIDER', path, message: expect.stringContaining(method) as string }],
+    });
+  });
+
+  it.each([
+    ['request-scoped', { useClass: Scoped }],
+    ['transient', { useFactory: () => classifier, scope: Scope.TRANSIENT }],
+  ])('is refused where it is %s: there is no such instance', async (_what, made) => {
+    for (const provide of [EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY]) {
+      expect(await refusal({ provide, ...made })).toMatchObject({
+        violations: [{ rule: 'PROVIDER', message: expect.stringContaining('singleton') as string }],
+      });
+    }
+  });
+
+  it.each([
+    [EXCEPTION_CLASSIFIER, classifier],
+    [TOPIC_NAMING_STRATEGY, naming],
+  ])('is refused where two modules differ: %p', async (provide, one) => {
+    @Module({ providers: [{ provide, useValue: { ...one } }] })
+    class Elsewhere {}
+    const imports = [world.bus({ bindings: { orders } }), Elsewhere];
+    const providers = [Orders, { provide, useValue: one }];
+    const error = await errorOf(world.start({ imports, providers }));
+    expect(String(error)).toMatch(/is provided 2 times, in (RootTestModule|Elsewhere) and/);
+  });
+
+  it('may be nothing, and may be found under an alias', async () => {
+    @Injectable()
+    class Mine {
+      classify(): void {}
+    }
+    const nothing = { provide: TOPIC_NAMING_STRATEGY, useValue: undefined };
+    const alias = { provide: EXCEPTION_CLASSIFIER, useExisting: Mine };
+    expect(await refusal(nothing, Mine, alias)).toBeUndefined();
   });
 });
 
