@@ -63,7 +63,7 @@ export {
 export { RebalanceProperties, TopicBindingProperties } from './config/topic-binding-properties.js';
 
 export { EventHandler } from './discovery/event-handler.js';
-export { DltAlert, DltHandler } from './discovery/dlt-decorators.js';
+export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/dlt-decorators.js';
 export { HandlesEvents } from './discovery/handles-events.js';
 export type { BindingName, EventBusBindings, PayloadOf } from './discovery/event-bus-bindings.js';
 export type { EventHandlerOptions } from './discovery/handler-options.js';

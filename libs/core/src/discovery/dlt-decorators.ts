@@ -10,6 +10,14 @@ export type DltRole = 'handler' | 'alert';
 export interface DltDeclaration {
   /** undefined: of every binding. */
   readonly binding: string | undefined;
+  /** undefined: of whatever cluster. */
+  readonly cluster: string | undefined;
+}
+
+/** Whose dead letters are meant, besides the name of the binding. */
+export interface DeadLettersOf {
+  /** Needed where bindings of several clusters have the name, and only those of one are meant. */
+  readonly cluster?: string;
 }
 
 interface DltPlace {
@@ -42,13 +50,19 @@ interface DltDecorator<Implementer> {
 }
 
 /** Handles the dead letters of a binding. On a method, or on a class that implements DltRecordHandler. */
-export function DltHandler(binding: BindingName): DltDecorator<DltRecordHandler> {
-  return declareDlt('handler', { binding });
+export function DltHandler(
+  binding: BindingName,
+  { cluster }: DeadLettersOf = {},
+): DltDecorator<DltRecordHandler> {
+  return declareDlt('handler', { binding, cluster });
 }
 
 /** Is told of the dead letters of a binding, or of all. On a method, or on a class that implements DltAlertHandler. */
-export function DltAlert(binding?: BindingName): DltDecorator<DltAlertHandler> {
-  return declareDlt('alert', { binding });
+export function DltAlert(
+  binding?: BindingName,
+  { cluster }: DeadLettersOf = {},
+): DltDecorator<DltAlertHandler> {
+  return declareDlt('alert', { binding, cluster });
 }
 
 export function dltDeclarationsOfMethod(role: DltRole, method: object): readonly DltDeclaration[] {

@@ -4,6 +4,9 @@ import type { DltRecord } from '../model/dlt-record.js';
 export interface DltHandlerDefinition {
   /** undefined: of every binding. */
   readonly binding: string | undefined;
+  /** undefined: of whatever cluster. */
+  readonly cluster: string | undefined;
   readonly origin: string;
-  invoke(record: DltRecord): unknown;
+  /** One function for one method, however often it is decorated. */
+  readonly invoke: (record: DltRecord) => unknown;
 }

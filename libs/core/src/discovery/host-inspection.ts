@@ -17,7 +17,7 @@ import { describeHandler } from './handler-functions.js';
 import type { HandlerHost } from './handler-host.js';
 import { eventTypeHandlerDeclarations } from './handles-events.js';
 import { misplacedDecorators } from './misplaced-decorator.js';
-import { optionProblems } from './option-problems.js';
+import { dltProblems, optionProblems } from './option-problems.js';
 import { foreignParameters } from './parameters.js';
 
 const EVENT_TYPE_HANDLER_METHODS = ['getEventType', 'handleEvent'];
@@ -28,6 +28,7 @@ export class HostInspection {
   readonly dltHandlers: DltHandlerDefinition[] = [];
   readonly dltAlerts: DltHandlerDefinition[] = [];
   readonly problems: string[] = [];
+  readonly #dltCalls = new Map<string, DltHandlerDefinition['invoke']>();
 
   constructor(
     private readonly container: NestContainer,
@@ -115,11 +116,16 @@ export class HostInspection {
   }
 
   #addDlt(role: DltRole, method: string, declared: readonly DltDeclaration[]): void {
-    if (declared.length === 0) return;
     const origin = this.#origin(method);
-    const call = this.#dltCall(method);
     const target = role === 'handler' ? this.dltHandlers : this.dltAlerts;
-    target.push(...declared.map(({ binding }) => ({ binding, origin, invoke: call })));
+    for (const declaration of declared) {
+      const wrong = dltProblems(role, declaration);
+      this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
+      if (wrong.length > 0) continue;
+      const invoke = this.#dltCalls.get(method) ?? this.#dltCall(method);
+      this.#dltCalls.set(method, invoke);
+      target.push({ ...declaration, origin, invoke });
+    }
   }
 
   /** Dead letters are no records of the binding: enhancers and parameter decorators stay out. */

@@ -33,12 +33,6 @@ describe('bindings and handlers fit', () => {
     expect(matchHandlers([orders], [], { bindingsWithoutHandler: 'allow' })).toEqual([]);
   });
 
-  it('not where it is open which cluster is meant', () => {
-    expect(matchHandlers([orders, ordersEast], [handler('orders')])).toEqual([
-      expect.stringContaining("which is on 'default' and 'east'. Name one"),
-    ]);
-  });
-
   it('not where the binding is on another cluster', () => {
     const options = { bindingsWithoutHandler: 'allow' } as const;
     expect(matchHandlers([orders], [handler('orders', 'east')], options)).toEqual([

@@ -1,3 +1,4 @@
+import type { DltHandlerDefinition } from './dlt-handler-definition.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import { nearestName } from '../model/nearest-name.js';
 
@@ -32,6 +33,35 @@ export function matchHandlers(
   ];
 }
 
+/** The same for what is for dead letters. A binding of another cluster may be registered later. */
+export function matchDltHandlers(
+  bindings: readonly KnownBinding[],
+  aliases: readonly string[],
+  found: readonly DltHandlerDefinition[],
+): readonly string[] {
+  const names = [...new Set(bindings.map(({ name }) => name))];
+  return found.flatMap(({ binding, cluster, origin }) => [
+    ...(binding === undefined || names.includes(binding)
+      ? []
+      : [
+          `${origin} is for dead letters of binding '${binding}', ${notConfigured(binding, names)}`,
+        ]),
+    ...(cluster === undefined || aliases.includes(cluster)
+      ? []
+      : [
+          `${origin} is for dead letters of cluster '${cluster}', ${notConfigured(cluster, aliases)}`,
+        ]),
+  ]);
+}
+
+/** Whether the dead letters of this binding are meant. */
+export function concerns({
+  name,
+  cluster,
+}: KnownBinding): (found: DltHandlerDefinition) => boolean {
+  return (found) => (found.binding ?? name) === name && (found.cluster ?? cluster) === cluster;
+}
+
 /** The handlers that a binding gets its records handled by. */
 export function handlersOf<T extends Pick<HandlerDefinition, 'binding' | 'cluster'>>(
   { name, cluster }: KnownBinding,
@@ -47,24 +77,22 @@ function misfit(bindings: readonly KnownBinding[], handler: Wanted): readonly st
   const meant = named.filter(({ cluster }) => (handler.cluster ?? cluster) === cluster);
   if (named.length === 0) return [unknownBinding(bindings, handler)];
   if (meant.length === 0) return [unknownCluster(named, handler)];
-  if (meant.length > 1) return [severalClusters(meant, handler)];
   return [];
 }
 
 function unknownBinding(bindings: readonly KnownBinding[], { binding, origin }: Wanted): string {
   const names = [...new Set(bindings.map(({ name }) => name))];
-  const nearest = nearestName(binding, names);
-  const known = names.length === 0 ? 'None is configured.' : `Configured are: ${names.join(', ')}.`;
-  const hint = nearest === undefined ? known : `Did you mean '${nearest}'?`;
-  return `${origin} handles binding '${binding}', which is not configured. ${hint}`;
+  return `${origin} handles binding '${binding}', ${notConfigured(binding, names)}`;
+}
+
+function notConfigured(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  const all = known.length === 0 ? 'None is configured.' : `Configured are: ${known.join(', ')}.`;
+  return `which is not configured. ${nearest === undefined ? all : `Did you mean '${nearest}'?`}`;
 }
 
 function unknownCluster(named: readonly KnownBinding[], handler: Wanted): string {
   return `${handler.origin} handles binding '${handler.binding}' of cluster '${handler.cluster}', but it is on ${clusters(named)}.`;
-}
-
-function severalClusters(meant: readonly KnownBinding[], handler: Wanted): string {
-  return `${handler.origin} handles binding '${handler.binding}', which is on ${clusters(meant)}. Name one: { cluster: '${meant[0]!.cluster}' }.`;
 }
 
 function clusters(bindings: readonly KnownBinding[]): string {

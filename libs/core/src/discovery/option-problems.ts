@@ -1,3 +1,4 @@
+import type { DltDeclaration, DltRole } from './dlt-decorators.js';
 import type { EventHandlerOptions } from './handler-options.js';
 
 /** What the compiler would have said: JavaScript and casts come here too. */
@@ -15,6 +16,18 @@ export function optionProblems(
     problems.push('its payload is neither a class nor a Standard Schema.');
   }
   return problems;
+}
+
+/** The same for `@DltHandler` and `@DltAlert`: the one decides about a binding, the other may hear of all. */
+export function dltProblems(
+  role: DltRole,
+  { binding, cluster }: { readonly [K in keyof DltDeclaration]: unknown },
+): readonly string[] {
+  const isOfAll = role === 'alert' && binding === undefined;
+  return [
+    ...(isOfAll || isName(binding) ? [] : ['it names no binding.']),
+    ...(cluster === undefined || isName(cluster) ? [] : ['its cluster is not a name.']),
+  ];
 }
 
 function isName(value: unknown): boolean {

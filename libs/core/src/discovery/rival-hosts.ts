@@ -1,4 +1,4 @@
-import { groupBy } from './handler-conflicts.js';
+import { groupBy, ofEachBinding } from './handler-conflicts.js';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
 import type { HandlerHost } from './handler-host.js';
 
@@ -22,7 +22,7 @@ export function rivalInstances(inspections: readonly Hosted[]): readonly string[
 
 /** One decides what becomes of a dead letter; told of it may be many. */
 export function rivalDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
-  return groupBy(handlers, ({ binding }) => binding)
+  return ofEachBinding(handlers)
     .filter((group) => group.length > 1)
     .map(
       (group) =>

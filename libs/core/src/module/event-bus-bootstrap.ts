@@ -12,7 +12,7 @@ import { resolveOptions } from '../config/resolve-options.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { Violations } from '../config/violations.js';
 import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
-import { matchHandlers } from '../discovery/match-handlers.js';
+import { matchDltHandlers, matchHandlers } from '../discovery/match-handlers.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
@@ -44,10 +44,7 @@ export class EventBusBootstrap
     const discovered = withConsumers(consumers, () => this.explorer.explore());
     const parts = this.#providedParts();
     const options = this.#resolve(discovered, parts);
-    const problems =
-      options.enabled === 'enabled'
-        ? matchHandlers(options.bindings, discovered.handlers, options)
-        : [];
+    const problems = options.enabled === 'enabled' ? misfits(options, discovered) : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     const { dltHandlers, dltAlerts } = discovered;
     const { classifier } = parts;
@@ -153,4 +150,15 @@ export class EventBusBootstrap
       .flatMap(({ instance }) => (instance instanceof type ? [instance] : []));
     return [...new Set(found)];
   }
+}
+
+function misfits(
+  options: ResolvedOptions,
+  { handlers, dltHandlers, dltAlerts }: Discovered,
+): readonly string[] {
+  const { bindings, clusters } = options;
+  return [
+    ...matchHandlers(bindings, handlers, options),
+    ...matchDltHandlers(bindings, Object.keys(clusters), [...dltHandlers, ...dltAlerts]),
+  ];
 }

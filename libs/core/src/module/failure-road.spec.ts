@@ -531,6 +531,27 @@ describe('The dead-letter topic', () => {
     }
   });
 
+  it('is told once to a method that asks for it twice', async () => {
+    const told: string[] = [];
+    @Injectable()
+    @DltAlert('orders')
+    class Alerts {
+      @DltAlert()
+      @DltAlert('orders')
+      onDeadLetter({ originalTopic }: DltRecord): void {
+        told.push(originalTopic);
+      }
+      @DltAlert('orders')
+      tell({ originalTopic }: DltRecord): void {
+        told.push(`another of ${originalTopic}`);
+      }
+    }
+    await start({ ...once, dlt: { strategy: 'ALERT_AND_STORE' } }, [Alerts]);
+    await world.write('orders', '1');
+    await world.runtime.advance(1_000);
+    expect(told.toSorted()).toEqual(['another of orders', 'orders']);
+  });
+
   it('is alerted of with dlt.strategy ALERT_AND_STORE, and asked about with CUSTOM', async () => {
     const told: DltRecord[] = [];
     @Injectable()

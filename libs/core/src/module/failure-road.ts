@@ -2,6 +2,7 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
 import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
+import { concerns } from '../discovery/match-handlers.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { FailureObserver } from '../model/failure-observer.js';
 import type { ExceptionClassifier } from '../model/handler-interfaces.js';
@@ -55,8 +56,7 @@ export class FailureRoad {
       runtime,
       logger,
     };
-    const concerns = ({ binding: name }: DltHandlerDefinition): boolean =>
-      name === undefined || name === binding.name;
+    const isConcerned = concerns(binding);
     this.#shared = {
       binding,
       breaker,
@@ -69,8 +69,8 @@ export class FailureRoad {
       deadLetters: new DeadLetters({
         binding,
         publisher: new DltPublisher(writing),
-        handlers: options.dltHandlers.filter(concerns),
-        alerts: options.dltAlerts.filter(concerns),
+        handlers: options.dltHandlers.filter(isConcerned),
+        alerts: eachOnce(options.dltAlerts.filter(isConcerned)),
         runtime,
         logger,
       }),
@@ -85,4 +85,9 @@ export class FailureRoad {
     const entrance = new TierEntrance({ tier, groupId: binding.groupId, runtime, logger });
     return routed({ inner, router, entrance });
   }
+}
+
+/** A method may ask for the letters of all bindings and for those of this one. */
+function eachOnce(alerts: readonly DltHandlerDefinition[]): readonly DltHandlerDefinition[] {
+  return [...new Map(alerts.map((alert) => [alert.invoke, alert])).values()];
 }

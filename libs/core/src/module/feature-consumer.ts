@@ -21,7 +21,7 @@ type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 /** A class that handles the messages of a binding, instead of a method with `@EventHandler`. */
 export interface FeatureConsumer<Message = unknown> {
   readonly binding: BindingName;
-  /** Needed where bindings of several clusters have the name. */
+  /** Where the binding is thought to be: on another cluster it is refused. */
   readonly cluster?: string;
   /** The type of the events it takes; without one, every type that no other handler of the binding takes. */
   readonly type?: string;

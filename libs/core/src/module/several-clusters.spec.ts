@@ -4,6 +4,7 @@ import type { TestingModule } from '@nestjs/testing';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { ContainerRegistry } from '../container/container-registry.js';
+import { DltAlert } from '../discovery/dlt-decorators.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
@@ -191,5 +192,60 @@ describe('a name that two clusters have', () => {
     await world.done(lifecycle().pause({ cluster: 'asia', name: 'orders' }));
     expect(connector().getState({ cluster: 'asia', name: 'orders' }).state).toBe('PAUSED');
     expect(connector().getState({ cluster: 'europe', name: 'orders' }).state).toBe('RUNNING');
+  });
+});
+
+describe('dead letters of bindings that share a name', () => {
+  let told: string[] = [];
+  const fail = (): never => {
+    throw new Error('no');
+  };
+
+  @Injectable()
+  class Failing {
+    @EventHandler('orders')
+    handle(): never {
+      return fail();
+    }
+    @DltAlert('orders', { cluster: 'europe' })
+    europe(): void {
+      told.push('europe');
+    }
+    @DltAlert('orders', { cluster: 'asia' })
+    asia(): void {
+      told.push('asia');
+    }
+    @DltAlert('orders')
+    wherever(): void {
+      told.push('wherever');
+    }
+    @DltAlert(undefined, { cluster: 'asia' })
+    all(): void {
+      told.push('all of asia');
+    }
+  }
+
+  it('are told to those who name their cluster, or none', async () => {
+    const letters = { strategy: 'ALERT_AND_STORE', topic: 'tenants' } as const;
+    const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
+    const orders = { topic: 'orders', groupId: 'failing', retry, dlt: letters };
+    const clusters = {
+      europe: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+      asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
+    };
+    const bindings = { orders: { ...orders, cluster: 'europe' } };
+    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
+    application = await world.start({ imports: [bus], providers: [Failing] });
+    await world.done(connector().register('orders', orders, fail, { cluster: 'asia' }));
+    await world.runtime.advance(500);
+    for (const [cluster, heard] of [
+      ['europe', ['europe', 'wherever']],
+      ['asia', ['all of asia', 'asia', 'wherever']],
+    ] as const) {
+      told = [];
+      await publish({ cluster, name: 'orders' }, 1);
+      expect(told.toSorted()).toEqual(heard);
+    }
+    expect(world.said.warnings.join()).not.toContain('Nothing calls');
   });
 });

@@ -1,5 +1,6 @@
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
+import { concerns } from '../discovery/match-handlers.js';
 import type { Discovered } from '../discovery/handler-explorer.js';
 import type { DltStrategy } from '../model/dlt-strategy.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
@@ -39,10 +40,12 @@ export function idleParts(
 ): readonly string[] {
   if (enabled !== 'enabled') return [];
   const idle = (strategy: DltStrategy, found: readonly DltHandlerDefinition[]) =>
-    found.filter(
-      ({ binding }) =>
-        !bindings.some(({ name, dlt }) => (binding ?? name) === name && dlt.strategy === strategy),
-    );
+    found.filter((each) => {
+      const meant = bindings.filter((binding) => concerns(binding)(each));
+      // One of another cluster may be registered later.
+      const isForLater = each.cluster !== undefined && meant.length === 0;
+      return !isForLater && !meant.some(({ dlt }) => dlt.strategy === strategy);
+    });
   return [
     ...idle('CUSTOM', dltHandlers).map(
       ({ origin, binding }) =>

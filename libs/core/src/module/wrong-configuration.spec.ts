@@ -353,6 +353,51 @@ describe('what asks for dead letters that nobody gives to it', () => {
   });
 });
 
+describe('what is for the dead letters of a binding that is not there', () => {
+  const refusal = async (decorate: MethodDecorator): Promise<unknown> => {
+    @Injectable()
+    class Undertaker {
+      @decorate
+      bury(): void {}
+    }
+    return errorOf(world.startOrders([Orders, Undertaker], { dlt: { strategy: 'CUSTOM' } }));
+  };
+  const bury = 'Undertaker.bury in RootTestModule';
+
+  it.each([
+    [
+      DltHandler('ordres'),
+      `${bury} is for dead letters of binding 'ordres', which is not configured. Did you mean 'orders'?`,
+    ],
+    [
+      DltAlert('shipments'),
+      `${bury} is for dead letters of binding 'shipments', which is not configured. Configured are: orders.`,
+    ],
+    [
+      DltAlert('orders', { cluster: 'defualt' }),
+      `${bury} is for dead letters of cluster 'defualt', which is not configured. Did you mean 'default'?`,
+    ],
+    [DltHandler(undefined as never), `${bury}: it names no binding.`],
+    [DltAlert(7 as never), `${bury}: it names no binding.`],
+  ])('stops the start', async (decorate, problem) => {
+    expect(await refusal(decorate as MethodDecorator)).toMatchObject({
+      code: 'HANDLER_DISCOVERY',
+      problems: [problem],
+    });
+  });
+
+  it('but not where the bus is off', async () => {
+    @Injectable()
+    class Undertaker {
+      @DltAlert('ordres')
+      bury(): void {}
+    }
+    const bus = world.bus({ enabled: false, bindings: { orders } });
+    const starting = world.start({ imports: [bus], providers: [Orders, Undertaker] });
+    expect(await errorOf(starting)).toBeUndefined();
+  });
+});
+
 it('Nothing is told of an application that lacks nothing', async () => {
   for (const topic of ['orders.retry-1', 'orders.retry-2', 'orders.retry-3', 'orders.DLT'])
     await world.topic(topic);
