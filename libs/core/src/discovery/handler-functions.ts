@@ -15,8 +15,11 @@ export function describeHandler(
   binding: string,
   form: HandlerDefinition['form'],
   origin: string,
-  { type, payload, filter, cluster, ...properties }: EventHandlerOptions,
+  { type, payload, filter, cluster, ...about }: EventHandlerOptions,
 ): HandlerDescription {
+  // Where it describes its binding, the cluster is a part of that; else it only says which one is meant.
+  const isDescribed = about.topic !== undefined && cluster !== undefined;
+  const properties = isDescribed ? { ...about, cluster } : about;
   return { binding, cluster, type, form, payload, filter, properties, origin };
 }
 

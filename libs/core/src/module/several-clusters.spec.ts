@@ -112,6 +112,51 @@ describe('an application on two clusters', () => {
   });
 });
 
+describe('a binding that its handler describes', () => {
+  const fresh = { topic: 'tenants', groupId: 'fresh' };
+  const started = async (
+    cluster: string,
+    options: NonNullable<Parameters<typeof EventHandler>[1]>,
+  ): Promise<unknown> => {
+    @Injectable()
+    class Fresh {
+      @EventHandler('fresh', { ...options, cluster })
+      handle(record: EventRecord, context: EventContext): void {
+        note(record, context);
+      }
+    }
+    const clusters = {
+      default: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
+      asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
+    };
+    const bindings = options.topic === undefined ? { fresh } : {};
+    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
+    return errorOf(
+      world
+        .start({ imports: [bus], providers: [Fresh] })
+        .then((starting) => (application = starting)),
+    );
+  };
+
+  it('is on the cluster that it names', async () => {
+    expect(await started('asia', fresh)).toBeUndefined();
+    await publish('fresh', 1);
+    expect(handled).toEqual(['asia:fresh tenants 1']);
+  });
+
+  it('is refused on one that does not exist', async () => {
+    expect(await started('asja', fresh)).toMatchObject({
+      violations: [{ rule: 'UNKNOWN_CLUSTER', path: expect.stringContaining('cluster') as string }],
+    });
+  });
+
+  it('is not moved by a handler that only names a cluster', async () => {
+    expect(await started('asia', {})).toMatchObject({
+      problems: expect.arrayContaining([expect.stringContaining("but it is on 'default'")]),
+    });
+  });
+});
+
 describe('a binding that is registered while the application runs', () => {
   const tenants = { topic: 'tenants', groupId: 'tenants' };
 
