@@ -8,6 +8,13 @@ import { resolveBinding } from './resolve-binding.js';
 import { ExceptionRoutingDecision } from '../model/exception-routing-decision.js';
 import { resolveOptions } from './resolve-options.js';
 import type { ResolvedBinding } from './resolved-binding.js';
+import {
+  errorTypes,
+  sampleBindings,
+  ServiceUnavailableException,
+  TimeoutException,
+  ValidationException,
+} from './sample-bindings.spec-support.js';
 
 const tier = (topic: string, group: string, number: number, delayMs: number) => ({
   number,
@@ -122,52 +129,10 @@ const NOTIFICATIONS: ResolvedBinding = {
   expectedProcessingMs: 0,
 };
 
-class TimeoutException extends Error {}
-class ValidationException extends Error {}
-class ServiceUnavailableException extends Error {}
-
 const { bindings } = resolveOptions({
   brokers: 'kafka:9092',
-  errorTypes: { TimeoutException, ValidationException, ServiceUnavailableException },
-  bindings: {
-    orders: {
-      topic: 'orders.events',
-      groupId: 'order-service',
-      listenerType: 'BATCH',
-      ackMode: 'MANUAL_IMMEDIATE',
-      concurrency: 3,
-      maxPollRecords: 200,
-      staticMembership: true,
-      batchFailureStrategy: 'SEEK_TO_FAILED',
-      retry: {
-        tier0: { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: '2s' },
-        tiers: [
-          { delayMs: '10s', maxAttempts: 3, concurrency: 2 },
-          { delayMs: '1m', maxAttempts: 3 },
-          { delayMs: '5m', maxAttempts: 2 },
-        ],
-        retryableExceptions: ['TimeoutException'],
-        nonRetryableExceptions: ['ValidationException'],
-        skipToTierMapping: [{ match: 'ServiceUnavailableException', tier: 2 }],
-      },
-      circuitBreaker: { enabled: true },
-      dlt: {
-        strategy: 'ALERT_AND_STORE',
-        replay: { maxReplays: 5, cooldownMs: '30m', batchSize: 50 },
-      },
-    },
-    payments: {
-      topic: 'payments.commands',
-      groupId: 'payment-service',
-      listenerType: 'SINGLE',
-      concurrency: 2,
-      orderingMode: 'STRICT',
-      retry: { tier0: { maxAttempts: 5, initialBackoffMs: 200, multiplier: 2 } },
-      circuitBreaker: { enabled: true, failureRateThreshold: 30 },
-      dlt: { strategy: 'STORE_ONLY' },
-    },
-    notifications: { topic: 'notifications.outbox', groupId: 'notification-service' },
-  },
+  errorTypes,
+  bindings: sampleBindings,
 });
 
 describe('The sample bindings', () => {
