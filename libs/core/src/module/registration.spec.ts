@@ -290,3 +290,60 @@ describe('a command', () => {
     expect(handled).toEqual(['orders 1', 'orders 2']);
   });
 });
+
+describe('a handler that outlives its binding', () => {
+  let begun: number;
+  let running: Deferred[];
+
+  /** Ends when the test says so, whatever its signal says. */
+  const slow = async (): Promise<void> => {
+    begun += 1;
+    const gate = new Deferred();
+    running.push(gate);
+    await gate.promise;
+  };
+  const endOne = async (): Promise<void> => {
+    running.shift()?.resolve();
+    await world.runtime.advance(10_000);
+  };
+
+  beforeEach(async () => {
+    begun = 0;
+    running = [];
+    application = await world.startOrders([Orders], {}, { shutdown: { drainTimeoutMs: 1_000 } });
+    await world.done(connector().register('tenants', tenants, slow));
+    await world.runtime.advance(500);
+    await world.write('tenants', '1');
+    expect(begun).toBe(1);
+  });
+
+  afterEach(() => running.forEach((gate) => gate.resolve()));
+
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'a stop and a start',
+      async () => {
+        await connector().stop('tenants');
+        await connector().start('tenants');
+      },
+    ],
+    [
+      'an unregistration and a registration',
+      async () => {
+        await connector().unregister('tenants');
+        await connector().register('tenants', tenants, slow);
+      },
+    ],
+  ])('is alone with its record after %s', async (_what, comeBack) => {
+    await world.done(comeBack());
+    await world.runtime.advance(30_000);
+    expect(await world.members('tenants')).toHaveLength(1);
+    expect([begun, running.length]).toEqual([1, 1]);
+    await endOne();
+    expect([begun, running.length]).toEqual([2, 1]);
+    expect(await world.committed('tenants')).toBe(0);
+    await endOne();
+    expect(begun).toBe(2);
+    expect(await world.committed('tenants')).toBe(1);
+  });
+});
