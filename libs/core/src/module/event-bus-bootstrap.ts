@@ -6,6 +6,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
+import type { Timer } from '@nest-event-bus/broker/runtime';
 import { DiscoveryService, ModulesContainer } from '@nestjs/core';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
 import { resolveOptions } from '../config/resolve-options.js';
@@ -29,6 +30,8 @@ import { idleParts, warnOfMissingShutdownHooks, warnings } from './start-warning
 export class EventBusBootstrap
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
+  #hooksWarning: Timer | undefined;
+
   constructor(
     @Inject(EVENT_BUS_OPTIONS) private readonly options: EventBusProperties,
     @Inject(EventBusKernel) private readonly kernel: EventBusKernel,
@@ -60,11 +63,11 @@ export class EventBusBootstrap
   async onApplicationBootstrap(): Promise<void> {
     if (this.kernel.options?.enabled !== 'enabled') return;
     await this.kernel.start();
-    warnOfMissingShutdownHooks(this.kernel);
+    this.#hooksWarning = warnOfMissingShutdownHooks(this.kernel);
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.kernel.shutdown.drain();
+    await this.#drain();
   }
 
   /** Only now have the last requests been answered, and nobody publishes any more. */
@@ -86,10 +89,15 @@ export class EventBusBootstrap
     });
   }
 
+  #drain(): Promise<unknown> {
+    this.#hooksWarning?.cancel();
+    return this.kernel.shutdown.drain();
+  }
+
   /** What Nest destroys waits for the drain: the hosts of handlers, and whatever would go before them. */
   #drainBefore({ hosts, hostIds }: Discovered): void {
-    const { shutdown, logger } = this.kernel;
-    const drain = (): Promise<unknown> => shutdown.drain();
+    const { logger } = this.kernel;
+    const drain = (): Promise<unknown> => this.#drain();
     for (const { instance, module } of hosts) {
       if (drainBeforeDestroy(instance, drain)) continue;
       const name = instance.constructor.name;

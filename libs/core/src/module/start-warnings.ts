@@ -1,3 +1,4 @@
+import type { Timer } from '@nest-event-bus/broker/runtime';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
 import { concerns } from '../discovery/match-handlers.js';
@@ -58,13 +59,13 @@ export function idleParts(
   ];
 }
 
-/** Without the hooks SIGTERM ends the process on the spot: nothing is drained. */
-export function warnOfMissingShutdownHooks({ runtime, logger }: EventBusKernel): void {
+/** Without the hooks SIGTERM ends the process on the spot: nothing is drained. The timer is for who closes the bus before. */
+export function warnOfMissingShutdownHooks({ runtime, logger }: EventBusKernel): Timer {
   const look = (): void => {
     if (process.listenerCount('SIGTERM') > 0) return;
     logger.warn(
       'Nobody listens to SIGTERM: the process would end without draining the event bus. Call app.enableShutdownHooks().',
     );
   };
-  runtime.setTimer(look, HOOKS_PATIENCE_MS, { background: true });
+  return runtime.setTimer(look, HOOKS_PATIENCE_MS, { background: true });
 }

@@ -405,3 +405,45 @@ it('Nothing is told of an application that lacks nothing', async () => {
   await world.startOrders([Orders, classifier]);
   expect(world.said.warnings).toEqual([]);
 });
+
+describe('an application that does not listen to SIGTERM', () => {
+  const told = (): readonly string[] =>
+    world.said.warnings.filter((text) => text.startsWith('Nobody listens to SIGTERM'));
+  const withListeners = (count: number): void => {
+    jest.spyOn(process, 'listenerCount').mockReturnValue(count);
+  };
+
+  afterEach(() => jest.restoreAllMocks());
+
+  it('is told so, once main.ts had the time to call enableShutdownHooks()', async () => {
+    withListeners(0);
+    await world.startOrders([Orders]);
+    expect(told()).toEqual([]);
+    await world.runtime.advance(1_000);
+    expect(told()).toEqual([expect.stringContaining('Call app.enableShutdownHooks().')]);
+  });
+
+  it('is not, where it called it in time', async () => {
+    withListeners(0);
+    await world.startOrders([Orders]);
+    withListeners(1);
+    await world.runtime.advance(5_000);
+    expect(told()).toEqual([]);
+  });
+
+  it('is not, where it is closed before', async () => {
+    withListeners(0);
+    const application = await world.startOrders([Orders]);
+    const closing = application.close();
+    await world.runtime.advance(5_000);
+    await closing;
+    expect(told()).toEqual([]);
+  });
+
+  it('hears of nothing where the hooks are on', async () => {
+    const application = await world.startOrders([Orders]);
+    application.enableShutdownHooks(['SIGTERM']);
+    await world.runtime.advance(5_000);
+    expect(told()).toEqual([]);
+  });
+});
