@@ -1,4 +1,5 @@
 import {
+  ClosedError,
   DURABLE_PRODUCER,
   GENERAL_PRODUCER,
   type BrokerDriver,
@@ -116,4 +117,12 @@ describe('What goes on to a retry or dead-letter topic', () => {
     expect(made).toEqual([]);
     await clusters.close();
   });
+});
+
+it('Clusters that are closed open no connection any more', async () => {
+  const { clusters, made } = clustersWith();
+  await clusters.close();
+  for (const use of ['driver', 'producer', 'durableProducer', 'compressingProducer'] as const)
+    expect(() => clusters[use]('default')).toThrow(ClosedError);
+  expect(made).toEqual([]);
 });

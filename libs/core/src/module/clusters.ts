@@ -1,4 +1,5 @@
 import {
+  ClosedError,
   DURABLE_PRODUCER,
   GENERAL_PRODUCER,
   type BrokerDriver,
@@ -104,6 +105,8 @@ export class Clusters {
   #open(alias: string): Cluster {
     const existing = this.#opened.get(alias);
     if (existing) return existing;
+    // Nobody would close it any more.
+    if (this.#closed) throw new ClosedError('The event bus is closed.');
     const settings = this.settings[alias];
     if (!settings) {
       throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);

@@ -325,3 +325,18 @@ describe('two roots', () => {
     expect(await world.groups()).toEqual([]);
   });
 });
+
+describe('publishing when the application is closed', () => {
+  it.each([
+    ['never', []],
+    ['before', ['first']],
+  ])('is refused in the same way whether it was done %s', async (_when, earlier) => {
+    const application = await world.startOrders([Orders]);
+    const publisher = application.get(EventPublisher);
+    for (const event of earlier) await world.done(publisher.publish('orders', event));
+    await world.done(application.close());
+    const error = await errorOf(world.done(publisher.publish('orders', 'late')));
+    expect(error).toMatchObject({ code: 'EVENT_PUBLISH', cause: { code: 'CLOSED' } });
+    expect(String(error)).toContain('It was not written');
+  });
+});

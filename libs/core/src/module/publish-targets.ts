@@ -1,3 +1,4 @@
+import type { ProducerSession } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { ContainerRegistry } from '../container/container-registry.js';
 import { nameOf, type BindingRef } from '../model/binding-ref.js';
@@ -20,7 +21,8 @@ export function publishTargets(
       registry.require(ref).config;
     const { name, topic, typeFrom, cluster } = binding;
     const { serializer } = formats.of(binding);
-    return { binding: name, topic, typeFrom, serializer, producer: clusters.producer(cluster) };
+    const producer = (): ProducerSession => clusters.producer(cluster);
+    return { binding: name, topic, typeFrom, serializer, producer };
   };
 }
 

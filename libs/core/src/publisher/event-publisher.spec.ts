@@ -21,7 +21,7 @@ describe('EventPublisher', () => {
       topic: target.topic ?? 'orders.events',
       typeFrom: target.typeFrom ?? 'event-type',
       serializer: target.serializer ?? jsonSerializer,
-      producer,
+      producer: () => producer,
     }));
   };
   const written = async (): Promise<BrokerRecord> => {
@@ -100,7 +100,9 @@ describe('EventPublisher', () => {
 
     it.each([
       ['throws', () => Promise.reject(new Error('too long')), 'too long'],
-      ['gives nothing', () => undefined, 'Cannot publish'],
+      ['gives nothing', () => undefined, "the serializer 'mine' gave undefined"],
+      ['gives no object', () => 'text', "the serializer 'mine' gave string"],
+      ['gives nothing later', () => Promise.resolve(null), "the serializer 'mine' gave null"],
       ['gives a number', () => ({ value: 5 }), 'must give a Buffer or a string'],
     ])('which %s: the error names the binding', async (_, serialize, message) => {
       const serializer = { name: 'mine', serialize: serialize as never };

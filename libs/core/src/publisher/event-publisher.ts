@@ -12,7 +12,8 @@ export interface PublishTarget {
   readonly topic: string;
   readonly typeFrom: string;
   readonly serializer: Serializer;
-  readonly producer: ProducerSession;
+  /** Throws where the bus is closed. */
+  readonly producer: () => ProducerSession;
 }
 
 export interface PublishOptions {
@@ -63,7 +64,7 @@ export class EventPublisher {
       timestamp: options.timestamp,
     };
     try {
-      const [written] = await target.producer.send([record], { signal: options.signal });
+      const [written] = await target.producer().send([record], { signal: options.signal });
       return published(target, written);
     } catch (error) {
       throw publishFailure(target, error);

@@ -21,7 +21,7 @@ export function writtenForm(
   if (event === null || Buffer.isBuffer(event)) return { value: event };
   try {
     const serialized = target.serializer.serialize(event, { topic: target.topic });
-    return 'then' in serialized ? formLater(target, serialized) : formOf(target, serialized);
+    return isLater(serialized) ? formLater(target, serialized) : formOf(target, serialized);
   } catch (cause) {
     throw unwritable(target, cause);
   }
@@ -38,7 +38,20 @@ async function formLater(
   }
 }
 
-function formOf({ serializer }: FormTarget, { value, headers }: SerializedEvent): WrittenForm {
+/** A serializer of the application may give anything. */
+function isLater(
+  serialized: SerializedEvent | PromiseLike<SerializedEvent> | undefined,
+): serialized is PromiseLike<SerializedEvent> {
+  return typeof serialized === 'object' && serialized !== null && 'then' in serialized;
+}
+
+function formOf({ serializer }: FormTarget, serialized: SerializedEvent): WrittenForm {
+  if (typeof serialized !== 'object' || serialized === null) {
+    throw new TypeError(
+      `the serializer '${serializer.name}' gave ${serialized === null ? 'null' : typeof serialized}. It must give an object with the value, { value }.`,
+    );
+  }
+  const { value, headers } = serialized;
   if (typeof value === 'string' || Buffer.isBuffer(value)) return { value, headers };
   throw new TypeError(
     `the serializer '${serializer.name}' gave ${typeof value} for its value. It must give a Buffer or a string.`,
