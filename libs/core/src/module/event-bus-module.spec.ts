@@ -326,6 +326,23 @@ describe('two roots', () => {
   });
 });
 
+describe('EventBusModule as it is', () => {
+  it('is no event bus: the start is refused', async () => {
+    const imports = [moduleOf({ imports: [EventBusModule] })];
+    const error = await errorOf(world.start({ imports, providers: [Orders] }));
+    expect(violationsOf(error)).toEqual(['NO_ROOT EventBusModule']);
+    expect(String(error)).toContain('Import EventBusModule.forRoot in the root module');
+  });
+
+  it('may be imported beside forRoot', async () => {
+    const elsewhere = moduleOf({ imports: [EventBusModule] });
+    const imports = [elsewhere, world.bus({ bindings: orders })];
+    await world.start({ imports, providers: [Orders] });
+    await world.write('orders', '1');
+    expect(handled).toEqual(['orders 1']);
+  });
+});
+
 describe('publishing when the application is closed', () => {
   it.each([
     ['never', []],

@@ -1,16 +1,19 @@
 import {
+  Inject,
   Module,
   type DynamicModule,
   type InjectionToken,
+  type OnApplicationBootstrap,
   type OptionalFactoryDependency,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
 import type { FeatureProperties } from '../config/feature-properties.js';
 import { isPlainObject } from '../config/plain-object.js';
+import { EventBusBootstrap } from './event-bus-bootstrap.js';
 import { eventBusExports, eventBusProviders } from './event-bus-providers.js';
-import { FeatureBindings } from './feature-bindings.js';
+import { FeatureBindings, withoutRoot } from './feature-bindings.js';
 import { FeatureConsumers, handlerClasses } from './feature-consumer.js';
 import {
   EVENT_BUS_OPTIONS,
@@ -31,7 +34,15 @@ type Dependencies = (InjectionToken | OptionalFactoryDependency)[];
 
 /** The event bus of an application. Import `forRoot` once, and `forFeature` wherever bindings are added. */
 @Module({})
-export class EventBusModule {
+export class EventBusModule implements OnApplicationBootstrap {
+  constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {}
+
+  /** As it is, without forRoot or forFeature, the module does nothing, and nobody would notice. */
+  onApplicationBootstrap(): void {
+    if ([...this.modules.values()].some((module) => module.hasProvider(EventBusBootstrap))) return;
+    throw withoutRoot('EventBusModule', 'is imported, but there is no event bus in it.');
+  }
+
   static forRoot({ isGlobal, ...options }: EventBusModuleOptions = {}): DynamicModule {
     return root({ isGlobal }, [{ provide: EVENT_BUS_OPTIONS, useValue: options }]);
   }

@@ -17,15 +17,16 @@ export class FeatureBindings implements OnApplicationBootstrap {
   /** Without a bus nobody would ever read these topics, and nobody would notice. */
   onApplicationBootstrap(): void {
     if (this.#isClaimed) return;
-    throw new ConfigurationValidationException([
-      {
-        rule: 'NO_ROOT',
-        binding: undefined,
-        path: 'EventBusModule.forFeature',
-        value: undefined,
-        message:
-          'brings bindings or consumers, but there is no event bus to run them. Import EventBusModule.forRoot in the root module.',
-      },
-    ]);
+    throw withoutRoot(
+      'EventBusModule.forFeature',
+      'brings bindings or consumers, but there is no event bus to run them.',
+    );
   }
+}
+
+export function withoutRoot(path: string, what: string): ConfigurationValidationException {
+  const message = `${what} Import EventBusModule.forRoot in the root module.`;
+  return new ConfigurationValidationException([
+    { rule: 'NO_ROOT', binding: undefined, path, value: undefined, message },
+  ]);
 }
