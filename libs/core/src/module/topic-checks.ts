@@ -6,7 +6,14 @@ import type {
 } from '@nest-event-bus/broker';
 import { Backoff, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ContainerRegistry } from '../container/container-registry.js';
-import { neededTopics, type NeededTopic, type TopicUser } from './topic-plan.js';
+import { bindingKey } from '../model/binding-ref.js';
+import {
+  checkedTopics,
+  comparedTopics,
+  topicFindings,
+  type TopicConfig,
+} from './topic-findings.js';
+import type { TopicUser } from './topic-plan.js';
 import { TopicProvisioner } from './topic-provisioner.js';
 
 export interface TopicCheckParts {
@@ -15,6 +22,20 @@ export interface TopicCheckParts {
   readonly logger: DriverLogger;
 }
 
+/** One start of a binding: the next one takes its place. */
+interface Look {
+  readonly binding: TopicUser;
+}
+
+/** Why the topics of a look could not be created. */
+type Refusals = ReadonlyMap<Look, string>;
+
+interface Found {
+  readonly topics: ReadonlyMap<string, TopicDescription>;
+  readonly configs: ReadonlyMap<string, TopicConfig>;
+}
+
+const NOTHING_REFUSED: Refusals = new Map();
 const AGAIN = { initialMs: 1_000, maxMs: 60_000 };
 
 /**
@@ -22,7 +43,9 @@ const AGAIN = { initialMs: 1_000, maxMs: 60_000 };
  * the cluster can tell. It stops nothing: a container whose topic is missing waits for it.
  */
 export class TopicChecks {
-  readonly #waiting = new Map<string, Set<TopicUser>>();
+  readonly #waiting = new Map<string, Look[]>();
+  /** The latest look at each binding: what an earlier one still wants, nobody wants any more. */
+  readonly #latest = new Map<string, Look>();
   readonly #provisioner: TopicProvisioner;
   readonly #ending = new AbortController();
 
@@ -32,6 +55,7 @@ export class TopicChecks {
 
   attach(registry: ContainerRegistry): void {
     registry.onChange((change) => {
+      if (change.kind === 'unregistered') this.#latest.delete(keyOf(change.registration.config));
       if (change.kind !== 'updated' || change.registration.state !== 'RUNNING') return;
       const { state } = change.previous;
       if (state === 'CREATED' || state === 'STOPPED') this.look(change.registration.config);
@@ -45,54 +69,84 @@ export class TopicChecks {
 
   /** Bindings that start together are asked about together. */
   look(binding: TopicUser): void {
+    const look: Look = { binding };
+    this.#latest.set(keyOf(binding), look);
     const waiting = this.#waiting.get(binding.cluster);
     if (waiting) {
-      waiting.add(binding);
+      waiting.push(look);
       return;
     }
-    this.#waiting.set(binding.cluster, new Set([binding]));
+    this.#waiting.set(binding.cluster, [look]);
     this.parts.runtime.defer(() => void this.#lookAt(binding.cluster));
   }
 
   async #lookAt(cluster: string): Promise<void> {
-    const bindings = [...(this.#waiting.get(cluster) ?? [])];
+    const looks = this.#waiting.get(cluster) ?? [];
     this.#waiting.delete(cluster);
-    await this.#provision(
+    const refused = await this.#provision(cluster, looks.filter(creates));
+    await this.#warn(
       cluster,
-      bindings.filter(({ provisioning }) => provisioning === 'create'),
+      looks.filter((look) => !refused.has(look)),
     );
-    await this.#warn(cluster, bindings);
+    await this.#insist(cluster, refused);
   }
 
   /** For as long as it takes: without its topics a binding can neither read nor give anything up. */
-  async #provision(cluster: string, bindings: readonly TopicUser[]): Promise<void> {
-    const { runtime, logger } = this.parts;
+  async #insist(cluster: string, refused: Refusals): Promise<void> {
+    const { runtime } = this.parts;
     const backoff = new Backoff(runtime, AGAIN);
-    while (bindings.length > 0 && !this.#ending.signal.aborted) {
-      try {
-        return await this.#withAdmin(cluster, (admin) =>
-          this.#provisioner.provision(admin, bindings),
-        );
-      } catch (error) {
-        if (this.#ending.signal.aborted) return;
-        const waitMs = backoff.next();
-        const names = bindings.map(({ name }) => name).join(', ');
-        logger.warn('Topics could not be created, which is tried again', {
-          cluster,
-          bindings: names,
-          reason: error instanceof Error ? error.message : String(error),
-          afterMs: Math.round(waitMs),
-        });
-        await sleep(runtime, waitMs, this.#ending.signal).catch(() => undefined);
-      }
+    let left = refused;
+    while (left.size > 0) {
+      const waitMs = backoff.next();
+      this.#tell(cluster, left, waitMs);
+      await sleep(runtime, waitMs, this.#ending.signal).catch(() => undefined);
+      const tried = this.#wanted([...left.keys()]);
+      left = await this.#provision(cluster, tried);
+      await this.#warn(
+        cluster,
+        tried.filter((look) => !left.has(look)),
+      );
     }
   }
 
-  async #warn(cluster: string, bindings: readonly TopicUser[]): Promise<void> {
+  /** What one binding may not have is no reason to keep the others waiting. */
+  async #provision(cluster: string, looks: readonly Look[]): Promise<Refusals> {
+    const refused = new Map<Look, string>();
+    if (looks.length === 0) return refused;
+    await this.#withAdmin(cluster, async (admin) => {
+      for (const look of looks) {
+        if (this.#wanted([look]).length === 0) continue;
+        try {
+          await this.#provisioner.provision(admin, look.binding);
+        } catch (error) {
+          refused.set(look, error instanceof Error ? error.message : String(error));
+        }
+      }
+    });
+    return this.#ending.signal.aborted ? NOTHING_REFUSED : refused;
+  }
+
+  #tell(cluster: string, refused: Refusals, waitMs: number): void {
+    for (const reason of new Set(refused.values())) {
+      const looks = [...refused].filter(([, each]) => each === reason);
+      this.parts.logger.warn('Topics could not be created, which is tried again', {
+        cluster,
+        bindings: looks.map(([{ binding }]) => binding.name).join(', '),
+        reason,
+        afterMs: Math.round(waitMs),
+      });
+    }
+  }
+
+  async #warn(cluster: string, looks: readonly Look[]): Promise<void> {
+    const bindings = this.#wanted(looks).map(({ binding }) => binding);
+    if (bindings.length === 0) return;
     const { logger } = this.parts;
     try {
-      const topics = await this.#topicsOf(cluster, bindings);
-      for (const warning of bindings.flatMap((binding) => findings(binding, topics)))
+      const { topics, configs } = await this.#withAdmin(cluster, (admin) =>
+        this.#find(admin, bindings),
+      );
+      for (const warning of bindings.flatMap((binding) => topicFindings(binding, topics, configs)))
         logger.warn(warning);
     } catch (error) {
       // The cluster cannot be reached, or the bus is closing: health tells the one, nobody misses the other.
@@ -100,18 +154,34 @@ export class TopicChecks {
     }
   }
 
-  #topicsOf(
-    cluster: string,
-    bindings: readonly TopicUser[],
-  ): Promise<ReadonlyMap<string, TopicDescription>> {
+  async #find(admin: AdminSession, bindings: readonly TopicUser[]): Promise<Found> {
     const names = bindings.flatMap((binding) => [
       binding.topic,
-      ...checked(binding).map(({ name }) => name),
+      ...checkedTopics(binding).map(({ name }) => name),
     ]);
-    return this.#withAdmin(cluster, async (admin) => {
-      const topics = await admin.topics([...new Set(names)]);
-      return new Map(topics.map((topic) => [topic.name, topic]));
-    });
+    const topics = new Map(
+      (await admin.topics([...new Set(names)])).map((topic) => [topic.name, topic]),
+    );
+    const configs = new Map<string, TopicConfig>();
+    for (const name of new Set(bindings.flatMap(comparedTopics))) {
+      if (!topics.has(name)) continue;
+      try {
+        configs.set(name, await admin.topicConfig(name));
+      } catch (error) {
+        // Who reads a topic need not be allowed to read its configuration.
+        this.parts.logger.debug('The configuration of a topic could not be read', {
+          topic: name,
+          error,
+        });
+      }
+    }
+    return { topics, configs };
+  }
+
+  /** Of bindings that were neither removed nor started again since. */
+  #wanted(looks: readonly Look[]): readonly Look[] {
+    if (this.#ending.signal.aborted) return [];
+    return looks.filter((look) => this.#latest.get(keyOf(look.binding)) === look);
   }
 
   async #withAdmin<T>(cluster: string, act: (admin: AdminSession) => Promise<T>): Promise<T> {
@@ -124,35 +194,6 @@ export class TopicChecks {
   }
 }
 
-/** The main topic is a status of its container, and shown by health. */
-function checked(binding: TopicUser): readonly NeededTopic[] {
-  const { provisioning, dlt } = binding;
-  return neededTopics(binding).filter(({ role }) => {
-    if (role === 'main') return false;
-    return provisioning !== 'none' || (role === 'dead-letter' && dlt.verifyTopic);
-  });
-}
+const keyOf = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
 
-function findings(
-  binding: TopicUser,
-  topics: ReadonlyMap<string, TopicDescription>,
-): readonly string[] {
-  const { name, topic, isOnlyPublished } = binding;
-  const concurrency = isOnlyPublished ? 0 : binding.concurrency;
-  const partitions = topics.get(topic)?.partitions.length;
-  const missing = checked(binding).filter((needed) => !topics.has(needed.name));
-  return [
-    ...(partitions !== undefined && concurrency > partitions
-      ? [
-          `Binding '${name}' has concurrency ${concurrency}, but topic '${topic}' has ${partitions} partition(s): ${concurrency - partitions} session(s) of this process will have nothing to read. Lower concurrency, or give the topic more partitions.`,
-        ]
-      : []),
-    ...missing.map(
-      (needed) =>
-        `The ${needed.role} topic '${needed.name}' of binding '${name}' does not exist: a record that fails would wait in its place, and its partition with it. Create it, set provisioning: 'create', or ${remedy(needed)}.`,
-    ),
-  ];
-}
-
-const remedy = ({ role }: NeededTopic): string =>
-  role === 'retry' ? 'correct retry.tiers' : 'correct dlt.topic or dlt.topicSuffix';
+const creates = ({ binding }: Look): boolean => binding.provisioning === 'create';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { EventBusConnector } from '../container/event-bus-connector.js';
 import { EventHandler } from '../discovery/event-handler.js';
 import { World } from './application.spec-support.js';
 
@@ -110,6 +111,86 @@ describe("A binding with provisioning: 'create'", () => {
     fault.lift();
     await world.runtime.advance(120_000);
     expect(Object.keys(await partitions())).toHaveLength(5);
+  });
+});
+
+describe('Bindings of which one may not have its topics', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.topic('checked');
+  });
+  afterEach(() => world.end());
+
+  const refused = () =>
+    world.said.warnings.filter((line) => line.includes('could not be created')).join();
+  const read = (name: string, properties: object) => ({
+    [name]: { topic: name, groupId: name, retry: { tiers: [] }, ...properties },
+  });
+  const ASKS_FOR_TOO_MUCH = { provisioning: 'create', topics: { replicationFactor: 3 } };
+  const start = () => {
+    const bindings = {
+      ...read('greedy', ASKS_FOR_TOO_MUCH),
+      ...read('modest', { provisioning: 'create', topics: { replicationFactor: 1 } }),
+      ...read('checked', { concurrency: 5 }),
+    };
+    @Injectable()
+    class All {
+      @EventHandler('greedy') greedy(): void {}
+      @EventHandler('modest') modest(): void {}
+      @EventHandler('checked') checked(): void {}
+    }
+    return world.start({ imports: [world.bus({ bindings })], providers: [All] });
+  };
+
+  it('starve no other: it gets its topics, and is not blamed', async () => {
+    await start();
+    expect((await world.topicNames()).toSorted()).toEqual(['checked', 'modest', 'modest.DLT']);
+    expect(refused()).toContain('greedy');
+    expect(refused()).not.toContain('modest');
+  });
+
+  it('keep no other from being warned', async () => {
+    await start();
+    expect(world.said.warnings.join()).toContain("Binding 'checked' has concurrency 5");
+  });
+
+  it('are asked for no more once the binding is gone', async () => {
+    const application = await start();
+    await world.done(application.get(EventBusConnector).unregister('greedy'));
+    await world.runtime.advance(60_000);
+    const before = refused();
+    await world.runtime.advance(600_000);
+    expect(refused()).toBe(before);
+  });
+
+  it('are asked for once, however often the binding is started again', async () => {
+    const application = await start();
+    const connector = application.get(EventBusConnector);
+    for (let times = 0; times < 3; times++) {
+      await world.done(connector.stop('greedy'));
+      await world.done(connector.start('greedy'));
+    }
+    await world.runtime.advance(600_000);
+    const before = world.said.warnings.length;
+    await world.runtime.advance(600_000);
+    // A wait is half a minute at the least: three more loops would tell it three times as often.
+    expect(world.said.warnings.length - before).toBeLessThanOrEqual(20);
+  });
+
+  it('may have some of them: those are created', async () => {
+    world.broker.faults.refuse(
+      { operation: 'create-topics', topic: 'orders.retry-1' },
+      'TOPIC_AUTHORIZATION_FAILED',
+    );
+    const retry = { tiers: [{ delayMs: 1_000 }, { delayMs: 2_000 }] };
+    await world.startOrders([Handlers], { provisioning: 'create', retry });
+    expect((await world.topicNames()).toSorted()).toEqual([
+      'checked',
+      'orders',
+      'orders.DLT',
+      'orders.retry-2',
+    ]);
   });
 });
 

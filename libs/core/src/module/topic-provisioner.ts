@@ -1,44 +1,49 @@
 import type { AdminSession, DriverLogger, TopicDescription } from '@nest-event-bus/broker';
-import { neededTopics, newTopic, type TopicUser } from './topic-plan.js';
+import { neededTopics, newTopic, type NeededTopic, type TopicUser } from './topic-plan.js';
 
-/** Creates the topics of bindings with `provisioning: 'create'`. What exists is left as it is. */
+type Topics = Pick<AdminSession, 'topics' | 'createTopics'>;
+
+/** Creates the topics of a binding with `provisioning: 'create'`. What exists is left as it is. */
 export class TopicProvisioner {
   constructor(private readonly logger: DriverLogger) {}
 
-  /** Rejects with what the cluster says when it refuses. */
-  async provision(
-    admin: Pick<AdminSession, 'topics' | 'createTopics'>,
-    bindings: readonly TopicUser[],
-  ): Promise<void> {
-    for (const binding of bindings)
-      if (binding.provisioning === 'create') await this.#create(admin, binding);
+  /**
+   * Rejects with what the cluster says when it refuses, after whatever it does not refuse was
+   * created. The main topic comes first: how many partitions it gets says how many the others get.
+   */
+  async provision(admin: Topics, binding: TopicUser): Promise<void> {
+    const [main, ...others] = neededTopics(binding);
+    if (!main) return;
+    const existing = await describe(admin, binding);
+    if (!existing.has(main.name)) await this.#create(admin, binding, main, 0);
+    const missing = others.filter(({ name }) => !existing.has(name));
+    if (missing.length === 0) return;
+    const described = existing.get(main.name) ?? (await describe(admin, binding)).get(main.name);
+    const partitions = described?.partitions.length ?? 0;
+    const refusals: unknown[] = [];
+    for (const topic of missing) {
+      const created = this.#create(admin, binding, topic, partitions);
+      await created.catch((error: unknown) => refusals.push(error));
+    }
+    if (refusals.length > 0) throw refusals[0];
   }
 
-  /** The main topic first: how many partitions it gets says how many the others get. */
   async #create(
-    admin: Pick<AdminSession, 'topics' | 'createTopics'>,
+    admin: Topics,
     binding: TopicUser,
+    topic: NeededTopic,
+    sourcePartitions: number,
   ): Promise<void> {
-    const needed = neededTopics(binding);
-    const existing = await describe(
-      admin,
-      needed.map(({ name }) => name),
-    );
-    for (const topic of needed) {
-      if (existing.has(topic.name)) continue;
-      const source = existing.get(binding.topic)?.partitions.length ?? 0;
-      const [change] = await admin.createTopics([newTopic(topic, binding.topics, source)]);
-      if (change?.changed)
-        this.logger.info('A topic was created', { topic: topic.name, binding: binding.name });
-      if (topic.role === 'main')
-        for (const [name, found] of await describe(admin, [topic.name])) existing.set(name, found);
-    }
+    const [change] = await admin.createTopics([newTopic(topic, binding.topics, sourcePartitions)]);
+    if (change?.changed)
+      this.logger.info('A topic was created', { topic: topic.name, binding: binding.name });
   }
 }
 
 async function describe(
-  admin: Pick<AdminSession, 'topics'>,
-  names: readonly string[],
-): Promise<Map<string, TopicDescription>> {
+  admin: Topics,
+  binding: TopicUser,
+): Promise<ReadonlyMap<string, TopicDescription>> {
+  const names = neededTopics(binding).map(({ name }) => name);
   return new Map((await admin.topics(names)).map((topic) => [topic.name, topic]));
 }

@@ -1,6 +1,7 @@
 import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedTier } from '../config/resolved-binding.js';
+import { delayMsOf } from '../config/tier-delay.js';
 import { EVENTBUS_HEADERS } from '../model/event-bus-headers.js';
 import { headerCount } from '../model/header-number.js';
 import { headerText } from '../model/header-text.js';
@@ -37,7 +38,7 @@ export class TierEntrance {
   dueAt(record: BrokerRecord): number {
     if (this.isForeign(record)) return 0;
     const delivery = headerCount(record.headers, EVENTBUS_HEADERS.retryAttempt) || 1;
-    return this.#writtenAt(record) + this.#delayOf(delivery);
+    return this.#writtenAt(record) + delayMsOf(this.parts.tier, delivery);
   }
 
   /** A record that nobody here wrote has waited since its own time; where that cannot be either, since it was first seen. */
@@ -56,11 +57,6 @@ export class TierEntrance {
     if (known?.offset === offset) return known.at;
     this.#firstSeen.set(partition, { offset, at: now });
     return now;
-  }
-
-  #delayOf(delivery: number): number {
-    const { delayMs, multiplier, maxDelayMs } = this.parts.tier;
-    return Math.min(delayMs * multiplier ** (delivery - 1), Math.max(delayMs, maxDelayMs));
   }
 
   #tellSkew({ topic, partition, offset }: BrokerRecord, aheadMs: number): void {
