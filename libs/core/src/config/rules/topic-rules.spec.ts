@@ -43,3 +43,29 @@ describe('TOPIC_COLLISION', () => {
     ]);
   });
 });
+
+describe('TIER_RETENTION', () => {
+  const tiers = [{ delayMs: '1h' }, { delayMs: '20h', multiplier: 2, maxDelayMs: '48h' }];
+  const keptFor = (retentionDays: number, properties: object = {}) =>
+    complaints({
+      provisioning: 'create',
+      retry: { tiers },
+      topics: { retry: { retentionDays } },
+      ...properties,
+    });
+
+  it('refuses retry topics that forget a record before its turn comes', () => {
+    expect(keptFor(2)).toEqual([
+      'TIER_RETENTION bindings.orders.topics.retry.retentionDays: deletes a record before its turn comes: topics.retry.retentionDays is 2 (from the options), and tier 2 waits for up to 172800000 ms. Raise it to 3 or more, or shorten the delay.',
+    ]);
+    expect(keptFor(3)).toEqual([]);
+  });
+
+  it('has nothing to say where the cluster decides', () => {
+    expect(keptFor(0)).toEqual([]);
+  });
+
+  it('has nothing to say where nothing is created', () => {
+    expect(keptFor(1, { provisioning: 'verify' })).toEqual([]);
+  });
+});

@@ -1,6 +1,7 @@
 import type { ResolvedBinding } from '../resolved-binding.js';
 import { TOPIC_NAME, isTopicName } from '../topic-name.js';
 import { show } from '../show.js';
+import { longestDelayMs } from '../tier-delay.js';
 import type { BindingRule } from './binding-rule.js';
 
 export const topicRules: readonly BindingRule[] = [
@@ -43,7 +44,22 @@ export const topicRules: readonly BindingRule[] = [
       });
     },
   },
+  {
+    rule: 'TIER_RETENTION',
+    reads: ['retry.tiers', 'topics', 'provisioning', 'orderingMode'],
+    check: ({ binding: { provisioning, retry, topics }, is }) => {
+      const { retentionDays } = topics.retry;
+      // What exists already is compared with its real configuration, at start.
+      if (provisioning !== 'create' || retentionDays === 0) return [];
+      const tier = retry.tiers.find((each) => longestDelayMs(each) >= retentionDays * DAY_MS);
+      if (!tier) return [];
+      const message = `deletes a record before its turn comes: ${is('topics.retry.retentionDays', retentionDays)}, and tier ${tier.number} waits for up to ${longestDelayMs(tier)} ms. Raise it to ${Math.floor(longestDelayMs(tier) / DAY_MS) + 1} or more, or shorten the delay.`;
+      return [{ key: 'topics.retry.retentionDays', value: retentionDays, message }];
+    },
+  },
 ];
+
+const DAY_MS = 86_400_000;
 
 const derivedTopics = ({ retry, dlt }: ResolvedBinding) => [
   ...retry.tiers.map(({ topic, number }) => ({
