@@ -109,6 +109,8 @@ export class ContainerFactory {
           settings,
           processor,
           lingering,
+          // Nobody but the bus writes to a retry topic, and what is in it is only there.
+          readsSuccessors: tier > 0,
           runtime,
           logger,
         }),

@@ -43,6 +43,7 @@ export interface IntakeUnderTestOptions {
   readonly clientId?: string;
   readonly driver?: BrokerDriver;
   readonly lingering?: LingeringHandlers;
+  readonly readsSuccessors?: boolean;
   /** The broker has stored it. */
   readonly onCommit?: (offset: number) => void;
 }
@@ -122,6 +123,7 @@ export class IntakeWorld {
       },
       processor: options.processor ?? { process },
       lingering: options.lingering,
+      readsSuccessors: options.readsSuccessors,
       runtime: this.runtime,
       logger: recordingLogger(log),
     });
@@ -137,6 +139,13 @@ export class IntakeWorld {
     const underTest = this.intake(handle, options);
     await this.done(underTest.intake.start());
     return underTest;
+  }
+
+  /** The topic is deleted and created again, with nothing in it. */
+  async recreate(partitions = 1): Promise<void> {
+    const admin = this.#driver.admin();
+    await this.done(admin.deleteTopics([TOPIC]));
+    await this.done(admin.createTopics([{ name: TOPIC, partitions }]));
   }
 
   write(count: number, partition = 0): Promise<void> {

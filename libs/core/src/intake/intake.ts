@@ -22,6 +22,11 @@ export interface IntakeOptions {
   readonly processor: RecordProcessor;
   /** Of the container, whose sessions share it. Left out: the session knows of itself only. */
   readonly lingering?: LingeringHandlers;
+  /**
+   * A topic that was created in the place of its own is read, from its beginning. Left out: the
+   * partition stops, and waits for an operator.
+   */
+  readonly readsSuccessors?: boolean;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }

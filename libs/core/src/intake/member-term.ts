@@ -69,6 +69,7 @@ export class MemberTerm implements LaneObserver, Membership {
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
+      readsSuccessors: parts.options.readsSuccessors ?? false,
       // Who closes has waited for both before.
       drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
       commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_MS),

@@ -9,7 +9,7 @@ import {
   type TopicPartition,
 } from '@nest-event-bus/broker';
 import { type Runtime, within } from '@nest-event-bus/broker/runtime';
-import type { Committer } from './committer.js';
+import type { CommitSource, Committer } from './committer.js';
 import { DeliveryAbortedException } from './delivery-aborted-exception.js';
 import type { LaneGate } from './lane-gate.js';
 import type { Lanes } from './lanes.js';
@@ -22,6 +22,8 @@ export interface RebalanceParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
+  /** Whether a topic that took the place of its own is read on, instead of waiting for an operator. */
+  readonly readsSuccessors: boolean;
   /** How long running handlers may go on. */
   drainTimeoutMs(): number;
   /** How long the commit that follows may take. */
@@ -32,8 +34,16 @@ export interface RebalanceParts {
 /** The rebalance time-out leaves 10 s besides the drain: half of it for the commit. */
 export const FINAL_COMMIT_MS = 5_000;
 
+/** Before the successor of a topic is read, and between two looks at what is still to be done of the topic itself. */
+const SUCCESSOR_REST_MS = 1_000;
+
 /** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
 export class EventBusRebalanceListener implements AssignmentListener {
+  /** They are being handed back. */
+  readonly #leaving = new WeakSet<PartitionLane>();
+  /** What is told to the group before the successor of a lane's topic is read. */
+  readonly #beginnings = new WeakMap<PartitionLane, CommitSource>();
+
   constructor(private readonly parts: RebalanceParts) {}
 
   onAssigned(partitions: readonly AssignedPartition[]): void {
@@ -54,6 +64,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const { lanes, gate, committer, logger } = this.parts;
     const revoked = lanes.of(partitions);
     for (const lane of revoked) {
+      this.#leaving.add(lane);
       gate.retire(lane);
       lane.abortWaits(new DeliveryAbortedException('revoked'));
     }
@@ -96,6 +107,8 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (!lane) return;
     if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError) lane.disown();
     this.parts.gate.stop(lane, error);
+    if (error instanceof TopicRecreatedError && this.parts.readsSuccessors)
+      this.#awaitSuccessor(lane);
   }
 
   /** Going back, offsets mean something else from there on: that is another assignment to us. */
@@ -121,6 +134,39 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (position < to) this.parts.gate.seek(next, position);
   }
 
+  #awaitSuccessor(lane: PartitionLane): void {
+    const look = (): void => void this.#readSuccessor(lane);
+    this.parts.runtime.setTimer(look, SUCCESSOR_REST_MS, { background: true });
+  }
+
+  /**
+   * What was read of the old topic is nowhere else: it is done first. Then the new one is read from
+   * its beginning, and the group is told so before: an offset of the old one, committed by name in
+   * the last moment, would hide records of the new one.
+   */
+  async #readSuccessor(lane: PartitionLane): Promise<void> {
+    const { committer, gate, logger } = this.parts;
+    const { topic, partition, name } = lane;
+    if (!this.#mayReplace(lane)) return;
+    if (lane.backlog > 0 || lane.running.length > 0) return this.#awaitSuccessor(lane);
+    const beginning = beginningOf(topic, partition, name);
+    this.#beginnings.set(lane, beginning);
+    await committer.whenStored(beginning);
+    if (!this.#mayReplace(lane)) return;
+    lane.end();
+    this.#release(lane);
+    logger.warn('A topic was deleted and created again: the new one is read from its beginning', {
+      topic,
+      partition,
+    });
+    gate.seek(this.#begin({ topic, partition, position: 0, committed: null }), 0);
+    this.parts.onChange();
+  }
+
+  #mayReplace(lane: PartitionLane): boolean {
+    return this.parts.lanes.owns(lane) && !lane.hasEnded && !this.#leaving.has(lane);
+  }
+
   #begin(assigned: AssignedPartition): PartitionLane {
     const { lanes, gate } = this.parts;
     const lane = this.parts.newLane(assigned);
@@ -133,9 +179,23 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const { lanes, gate, committer } = this.parts;
     if (!lanes.owns(lane)) return;
     committer.forget(lane);
+    const beginning = this.#beginnings.get(lane);
+    if (beginning) committer.forget(beginning);
     lanes.remove(lane);
     gate.leave(lane);
   }
+}
+
+/** To be committed once, and then to be forgotten. */
+function beginningOf(topic: string, partition: number, name: string): CommitSource {
+  let isTold = false;
+  return {
+    topic,
+    partition,
+    name,
+    commitPoint: () => (isTold ? undefined : { topic, partition, offset: 0 }),
+    confirm: () => void (isTold = true),
+  };
 }
 
 /** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
