@@ -1,6 +1,7 @@
 import { doubleClaims } from '../chaos/broker/storm/double-claims.js';
 import { earlyCommits } from '../chaos/broker/storm/early-commits.js';
 import { HandledTally } from '../chaos/broker/storm/handled-tally.js';
+import { outputFaults } from '../chaos/broker/storm/output-faults.js';
 import { regressionsOf } from '../chaos/broker/storm/stored-commits.js';
 import { logFaults, offsetsOf } from '../chaos/broker/storm/written-log.js';
 import type { MemberEvent } from '../chaos/broker/support/member-messages.js';
@@ -44,6 +45,14 @@ describe('what a storm would notice', () => {
       { number: 1 },
       { number: 2 },
     ]);
+  });
+
+  it('an input without an output or with two, and an output of no input', () => {
+    const none = { without: [], doubled: [], foreign: [] };
+    expect(outputFaults(['0/1', '0/2'], ['0/2', '0/1'])).toEqual(none);
+    expect(outputFaults(['0/1', '0/2'], ['0/1'])).toEqual({ ...none, without: ['0/2'] });
+    expect(outputFaults(['0/1'], ['0/1', '0/1'])).toEqual({ ...none, doubled: ['0/1'] });
+    expect(outputFaults(['0/1'], ['0/1', '1/1'])).toEqual({ ...none, foreign: ['1/1'] });
   });
 
   it('an offset that the broker did not know any more is no loss', () => {

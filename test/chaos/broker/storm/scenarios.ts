@@ -2,6 +2,7 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import type { TcpProxy } from '@nest-event-bus/testing';
 import type { MemberProcess } from '../support/member-process.js';
 import type { SeededRandom } from '../support/seeded-random.js';
+import { harmConnections } from './harm-connections.js';
 import type { TormentedBrokers } from './tormented-brokers.js';
 
 /** What a scenario may lay hands on. */
@@ -55,7 +56,7 @@ const plain = {
     async happen(field) {
       const { random } = field;
       const proxy = oneOf(field, field.proxies);
-      if (proxy) await harm(proxy, random);
+      if (proxy) await harmConnections(proxy, random);
       await sleep(realRuntime, random.between(50, 400));
     },
   },
@@ -87,18 +88,6 @@ export const KINDS_OF_INCIDENT = each.length;
 export type ScenarioName = keyof typeof scenarios;
 
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[];
-
-/** The request was carried out, and nobody hears of it; or only a part of it arrived. */
-async function harm(proxy: TcpProxy, random: SeededRandom): Promise<void> {
-  const chance = random.next();
-  if (chance < 0.25) return proxy.cut();
-  if (chance < 0.5) return proxy.cutAfter(random.between(1, 4_000), 'toServer');
-  if (chance < 0.65) return proxy.cutAfter(random.between(1, 2_000), 'toClient');
-  proxy.swallow('toClient');
-  await sleep(realRuntime, random.between(5, 100));
-  proxy.forward();
-  proxy.cut();
-}
 
 function longerThanSession({ random, sessionTimeoutMs }: StormField): number {
   return sessionTimeoutMs + random.between(500, 2_000);

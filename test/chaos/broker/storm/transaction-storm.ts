@@ -6,6 +6,8 @@ import type { WorkerReport } from '../../../integration/kafkajs/exactly-once-wor
 import type { Regression } from '../support/committed-watch.js';
 import type { MembershipName } from '../support/memberships.js';
 import type { SeededRandom } from '../support/seeded-random.js';
+import { harmConnections } from './harm-connections.js';
+import { outputFaults, type OutputFaults } from './output-faults.js';
 import { PacedWriter } from './paced-writer.js';
 import {
   coordinationPartition,
@@ -24,17 +26,14 @@ export interface TransactionStormSettings {
   readonly perSecond: number;
   /** At most so many make one transaction. */
   readonly recordsAtOnce: number;
-  readonly leastIncidents: number;
+  /** Left out: each kind at least once. */
+  readonly leastIncidents?: number;
 }
 
-export interface TransactionStormReport {
+export interface TransactionStormReport extends OutputFaults {
   readonly figures: Readonly<Record<string, number | string>>;
   readonly failures: readonly string[];
   readonly inputs: number;
-  /** Inputs that have no output. */
-  readonly without: readonly string[];
-  /** Outputs that a read-committed reader sees once more. */
-  readonly doubled: readonly string[];
   readonly regressions: readonly Regression[];
 }
 
@@ -43,8 +42,14 @@ const PARTITIONS = 6;
 const WORKERS = 3;
 const SESSION_TIMEOUT_MS = 2_000;
 const PATIENCE_MS = 120_000;
+const CHANGE_EVERY_MS = 2_000;
+/** Connections that are harmed one after the other are one incident. */
+const HARMS = 10;
 
-/** Consume, transform, produce, on three brokers: three workers, while brokers and workers are killed and frozen. */
+/**
+ * Consume, transform, produce, on three brokers: three workers, while brokers and workers are killed
+ * and frozen, workers leave and come back, and their connections are cut.
+ */
 export class TransactionStorm {
   readonly #settings: TransactionStormSettings;
   readonly #source = unique('in');
@@ -81,7 +86,7 @@ export class TransactionStorm {
     for (let count = 0; count < WORKERS; count++)
       this.#workers.push(
         new WorkerProcess({
-          brokers: cluster.brokers,
+          brokers: cluster.proxiedBrokers,
           groupId: this.#groupId,
           transactionalId: unique('transformer'),
           source: this.#source,
@@ -104,8 +109,7 @@ export class TransactionStorm {
     await Promise.all(this.#workers.map((worker) => worker.kill()));
     const inputs = await this.#read(this.#source);
     const outputs = await this.#read(this.#target);
-    const seen = new Set<string>();
-    const doubled = outputs.filter((output) => seen.size === seen.add(output).size);
+    const faults = outputFaults(inputs, outputs);
     const stored = await storedCommits(this.#admin, this.#groupId);
     const sum = (key: keyof WorkerReport): number =>
       reports.reduce((total, report) => total + report[key], 0);
@@ -116,7 +120,11 @@ export class TransactionStorm {
         incidents: incidents.join(' + '),
         inputs: inputs.length,
         outputs: outputs.length,
-        doubled: doubled.length,
+        doubled: faults.doubled.length,
+        'connections of workers': cluster.proxies.reduce(
+          (count, { acceptedConnections }) => count + acceptedConnections,
+          0,
+        ),
         'transactions committed': sum('committed'),
         aborted: sum('aborted'),
         failed: sum('failed'),
@@ -126,21 +134,22 @@ export class TransactionStorm {
       },
       failures: writer.failures,
       inputs: inputs.length,
-      without: inputs.filter((input) => !seen.has(input)),
-      doubled,
+      ...faults,
       regressions: regressionsOf(stored),
     };
   }
 
   async #makeIncidents(writer: PacedWriter): Promise<string[]> {
     const incidents = this.#incidents();
+    const { random, leastIncidents = Object.keys(incidents).length } = this.#settings;
     const happened: string[] = [];
-    while (!writer.isDone || happened.length < this.#settings.leastIncidents)
-      for (const [name, happen] of this.#settings.random.shuffled(Object.entries(incidents))) {
-        if (writer.isDone && happened.length >= this.#settings.leastIncidents) break;
+    while (!writer.isDone || happened.length < leastIncidents)
+      for (const [name, happen] of random.shuffled(Object.entries(incidents))) {
+        if (writer.isDone && happened.length >= leastIncidents) break;
         await happen();
         happened.push(name);
       }
+    for (const proxy of this.#settings.cluster.proxies) proxy.forward();
     return happened;
   }
 
@@ -148,12 +157,23 @@ export class TransactionStorm {
     const brokers = this.#brokers;
     const frozenMs = (): number => SESSION_TIMEOUT_MS + this.#settings.random.between(500, 2_000);
     return {
-      'leader killed': async () => brokers.kill(await brokers.leaderOf(this.#target, 0)),
+      'leader killed': async () => brokers.kill(await this.#leader()),
+      'leader frozen': async () => brokers.freeze(await this.#leader(), frozenMs()),
       'group coordinator killed': async () => brokers.kill(await this.#groupCoordinator()),
+      'group coordinator frozen': async () =>
+        brokers.freeze(await this.#groupCoordinator(), frozenMs()),
       'transaction coordinator killed': async () =>
         brokers.kill(await this.#transactionCoordinator()),
       'transaction coordinator frozen': async () =>
         brokers.freeze(await this.#transactionCoordinator(), frozenMs()),
+      'connections cut and replies swallowed': () => this.#harmConnections(),
+      'worker left and came back': async () => {
+        const worker = this.#aWorker();
+        await worker.leave();
+        await sleep(realRuntime, CHANGE_EVERY_MS);
+        worker.startAgain();
+        await sleep(realRuntime, CHANGE_EVERY_MS);
+      },
       'worker killed': async () => {
         const worker = this.#aWorker();
         await worker.kill();
@@ -169,6 +189,22 @@ export class TransactionStorm {
         await sleep(realRuntime, SESSION_TIMEOUT_MS);
       },
     };
+  }
+
+  /** Of a partition that is read, or of one that is written. */
+  #leader(): Promise<number> {
+    const { random } = this.#settings;
+    const topic = random.oneOf([this.#source, this.#target]);
+    return this.#brokers.leaderOf(topic, random.between(0, PARTITIONS - 1));
+  }
+
+  async #harmConnections(): Promise<void> {
+    const { cluster, random } = this.#settings;
+    for (let harms = 0; harms < HARMS; harms++) {
+      const [proxy] = random.shuffled(cluster.proxies);
+      if (proxy) await harmConnections(proxy, random);
+      await sleep(realRuntime, random.between(50, 400));
+    }
   }
 
   async #groupCoordinator(): Promise<number> {

@@ -15,14 +15,19 @@ const worker = new ExactlyOnceWorker({
   consumer: memberships[membership],
 });
 
+const report = (then?: () => void): unknown =>
+  process.stdout.write(`${JSON.stringify(worker.report)}\n`, then);
+
 async function reportNowAndThen(): Promise<never> {
   for (;;) {
-    process.stdout.write(`${JSON.stringify(worker.report)}\n`);
+    report();
     await sleep(realRuntime, REPORT_EVERY_MS);
   }
 }
 
 // Nobody listens any more: the test run is gone.
-process.stdin.on('close', () => process.exit(0)).resume();
+process.stdin.on('close', () => process.exit(0));
+// The only order there is: to leave.
+process.stdin.on('data', () => worker.stop());
 void reportNowAndThen();
-void worker.run();
+void worker.run().then(() => report(() => process.exit(0)));

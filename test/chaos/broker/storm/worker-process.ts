@@ -2,9 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { realRuntime, within } from '@nest-event-bus/broker/runtime';
 import type { WorkerReport } from '../../../integration/kafkajs/exactly-once-worker.js';
 import type { MembershipName } from '../support/memberships.js';
 
+const LEAVING_MS = 60_000;
 const LOADER = join(__dirname, '../../../integration/support/run-typescript.mjs');
 const PROGRAM = join(__dirname, 'transforming-worker.ts');
 
@@ -37,6 +39,14 @@ export class WorkerProcess {
   /** Of all its lives, up to what each has said last. */
   get reports(): readonly WorkerReport[] {
     return this.#report ? [...this.#past, this.#report] : this.#past;
+  }
+
+  /** As at a rolling restart: what it has begun is finished, and its group is told. */
+  async leave(): Promise<void> {
+    const child = this.#child;
+    const closed = once(child, 'close');
+    child.stdin?.write('leave\n');
+    await within(realRuntime, LEAVING_MS, closed, () => new Error('A worker did not leave.'));
   }
 
   async kill(): Promise<void> {
