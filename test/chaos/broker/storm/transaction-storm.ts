@@ -80,6 +80,7 @@ export class TransactionStorm {
   async #run(): Promise<TransactionStormReport> {
     const { cluster, membership, recordsAtOnce, records, perSecond } = this.#settings;
     const startedAt = realRuntime.monotonic();
+    const connectedBefore = this.#connections;
     await this.#admin.createTopics(
       [this.#source, this.#target].map((name) => ({ name, partitions: PARTITIONS })),
     );
@@ -121,10 +122,7 @@ export class TransactionStorm {
         inputs: inputs.length,
         outputs: outputs.length,
         doubled: faults.doubled.length,
-        'connections of workers': cluster.proxies.reduce(
-          (count, { acceptedConnections }) => count + acceptedConnections,
-          0,
-        ),
+        'connections of workers': this.#connections - connectedBefore,
         'transactions committed': sum('committed'),
         aborted: sum('aborted'),
         failed: sum('failed'),
@@ -205,6 +203,11 @@ export class TransactionStorm {
       if (proxy) await harmConnections(proxy, random);
       await sleep(realRuntime, random.between(50, 400));
     }
+  }
+
+  get #connections(): number {
+    const { proxies } = this.#settings.cluster;
+    return proxies.reduce((count, { acceptedConnections }) => count + acceptedConnections, 0);
   }
 
   async #groupCoordinator(): Promise<number> {
