@@ -19,13 +19,10 @@ export function staticMemberId(
     .slice(-LONGEST);
 }
 
-/**
- * The random ends that Kubernetes gives the pods of a Deployment, those of a DaemonSet or a Job, and
- * Docker its containers. Of the second kind only those with a digit before a letter, which is two
- * in three: `shop-srv24` is an ordinary host.
- */
+/** The random ends that Kubernetes gives the pods of a Deployment, and Docker its containers. */
 const PASSING_NAMES = [
   /-[a-z0-9]{6,10}-[a-z0-9]{5}$/,
+  // Pods of a DaemonSet or a Job: only the two in three with a digit before a letter, for `shop-srv24` is an ordinary host.
   /-(?=.*[0-9].*[a-z])[bcdfghjklmnpqrstvwxz2456789]{5}$/,
   /^[0-9a-f]{12}$/,
 ] as const;
