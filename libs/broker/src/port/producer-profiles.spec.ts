@@ -19,8 +19,8 @@ describe('The profile of a producer', () => {
       lingerMs: 5,
       bufferBytes: 33_554_432,
       compression: 'none',
-      deliveryTimeoutMs: 15_000,
-      requestTimeoutMs: 5_000,
+      deliveryTimeoutMs: 30_000,
+      requestTimeoutMs: 10_000,
     });
   });
 

@@ -10,7 +10,10 @@ export const DURABLE_PRODUCER = Object.freeze({
   deliveryTimeoutMs: 600_000,
 } as const satisfies ProducerOptions);
 
-/** For the events of an application: an answer in time, good or bad, after three tries of 5 s at most. */
+/**
+ * For the events of an application: an answer in time, good or bad, after three tries of 10 s at
+ * most. A broker that dies is no failure: it has a successor sooner.
+ */
 export const GENERAL_PRODUCER = Object.freeze({
   idempotent: true,
   batchBytes: 16_384,
@@ -18,6 +21,6 @@ export const GENERAL_PRODUCER = Object.freeze({
   bufferBytes: 33_554_432,
   // Not every client can read the others: kafkajs has no snappy by itself.
   compression: 'none',
-  deliveryTimeoutMs: 15_000,
-  requestTimeoutMs: 5_000,
+  deliveryTimeoutMs: 30_000,
+  requestTimeoutMs: 10_000,
 } as const satisfies ProducerOptions);

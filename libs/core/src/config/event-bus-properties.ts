@@ -51,7 +51,7 @@ export class ClusterProducerProperties {
   @IsWholeNumber()
   bufferBytes?: number;
 
-  /** From `publish` to its answer, with all tries. Default 15 s. */
+  /** From `publish` to its answer, with all tries. Default 30 s. */
   @IsDuration({ min: 1 })
   deliveryTimeoutMs?: Duration;
 }

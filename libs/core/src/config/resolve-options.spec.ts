@@ -80,7 +80,7 @@ describe('A cluster', () => {
           lingerMs: 5,
           batchBytes: 16_384,
           bufferBytes: 33_554_432,
-          deliveryTimeoutMs: 15_000,
+          deliveryTimeoutMs: 30_000,
         },
       },
     });
