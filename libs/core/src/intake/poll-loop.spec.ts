@@ -70,6 +70,28 @@ describe('the poll loop', () => {
     expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
   });
 
+  it.each(['offer', 'run'] as const)(
+    'passes no record over when a lane breaks as it is told to %s, and hands the others theirs',
+    async (step) => {
+      bench.lane(3, bench.runtime, 1);
+      bench.session.positions.set('t-0', 7);
+      bench.session.positions.set('t-1', 5);
+      const others = recordsOf(3, 4).map((record) => ({ ...record, partition: 1 }));
+      bench.session.answers.push([...recordsOf(5, 6), ...others]);
+      jest.spyOn(lane, step).mockImplementationOnce(() => {
+        throw new Error('a mistake');
+      });
+      start();
+      await bench.runtime.settle();
+      expect([bench.handled, lane.tracker.watermark]).toEqual([[3, 4], 5]);
+      expect(bench.gate.pauses()).toMatchObject([
+        { partition: 0, reasons: ['backoff'], error: { message: 'a mistake' } },
+      ]);
+      await bench.runtime.advance(1_000);
+      expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
+    },
+  );
+
   it('survives a poll that fails while the session lives', async () => {
     bench.session.answers.push(new ConnectionError('odd'), recordsOf(5));
     bench.session.positions.set('t-0', 6);

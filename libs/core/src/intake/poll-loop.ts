@@ -17,6 +17,8 @@ export interface PollLoopParts {
 /** Handlers that answer at once could keep the loop from ever waiting: heartbeats and timers get their turn. */
 const BREATHE_AFTER_MS = 10;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
+/** A mistake of our own is hardly mended by trying again, but the partition must not stand still for ever. */
+const BROKEN_MS = 1_000;
 
 /** Brings records from the session to the lanes of their partitions. A lane that has enough is not asked for. */
 export class PollLoop {
@@ -56,7 +58,13 @@ export class PollLoop {
       let to = from + 1;
       while (records[to]?.partition === partition && records[to]?.topic === topic) to++;
       const lane = this.parts.lanes.get(topic, partition);
-      if (lane) this.#offer(lane, records, from, to, receivedAt);
+      if (lane) {
+        try {
+          this.#offer(lane, records, from, to, receivedAt);
+        } catch (error) {
+          this.#readAgain(lane, records[from] as BrokerRecord, error as Error);
+        }
+      }
       from = to;
     }
   }
@@ -81,6 +89,20 @@ export class PollLoop {
     gate.flows(lane);
     lane.run();
     if (lane.hasEnough) gate.crowd(lane);
+  }
+
+  /** What a lane could not take counts as not received, and the other lanes get theirs. */
+  #readAgain(lane: PartitionLane, { offset }: BrokerRecord, error: Error): void {
+    const { gate, logger } = this.parts;
+    logger.error('A partition could not take its records: they are read again', {
+      partition: lane.name,
+      offset,
+      reason: error.message,
+    });
+    if (lane.hasEnded) return;
+    const atWork = new Set(lane.running.map(({ record }) => record.offset));
+    lane.tracker.rewindTo(offset, atWork);
+    gate.hold(lane, { reason: 'backoff', delayMs: BROKEN_MS, error, isSoft: false });
   }
 
   async #rest(signal: AbortSignal): Promise<void> {

@@ -93,7 +93,7 @@ export class GateBench implements LaneObserver {
     private readonly processSlice?: RecordProcessor['processSlice'],
   ) {}
 
-  lane(position = 0, runtime: Runtime = this.runtime): PartitionLane {
+  lane(position = 0, runtime: Runtime = this.runtime, partition = 0): PartitionLane {
     const processor: RecordProcessor = {
       process: ({ record: { offset } }) => {
         this.handled.push(offset);
@@ -102,7 +102,7 @@ export class GateBench implements LaneObserver {
       ...(this.processSlice && { processSlice: this.processSlice }),
     };
     const lane = new SerialLane(
-      { topic: 't', partition: 0, position, committed: null },
+      { topic: 't', partition, position, committed: null },
       {
         processor,
         runtime,
