@@ -17,6 +17,8 @@ const MOST_BEYOND_GAP = 100_000;
 export class KeyedLane extends PartitionLane {
   readonly #queues: KeyQueues;
   readonly #running = new Set<LaneDelivery>();
+  /** Those that run without a slot. */
+  readonly #overdue = new Set<LaneDelivery>();
   readonly #enough: number;
   #isHandingOut = false;
   #untold = 0;
@@ -58,6 +60,11 @@ export class KeyedLane extends PartitionLane {
     const isIdle = this.backlog === 0 && this.#running.size === 0;
     if (isIdle && !this.hasEnded && this.commitPoint()) this.#tellDone();
     this.tellRoom();
+  }
+
+  override end(): void {
+    super.end();
+    for (const delivery of this.#running) void this.#freeWhenOverdue(delivery);
   }
 
   protected dropWaiting(): void {
@@ -119,7 +126,7 @@ export class KeyedLane extends PartitionLane {
         this.tellQuiet();
       }
     } finally {
-      this.parts.slots.release();
+      if (!this.#overdue.delete(delivery)) this.parts.slots.release();
     }
     this.run();
   }
@@ -165,6 +172,15 @@ export class KeyedLane extends PartitionLane {
   #goOn(queue: KeyQueue): void {
     this.#queues.free(queue);
     this.run();
+  }
+
+  /** A handler that never ends must not hold its slot for ever: as many of them would end the session's work. */
+  async #freeWhenOverdue(delivery: LaneDelivery): Promise<void> {
+    const { runtime, settings, slots } = this.parts;
+    await whenOutlived(runtime, [delivery], settings.maxPollIntervalMs);
+    if (!this.#running.has(delivery) || this.#overdue.has(delivery)) return;
+    this.#overdue.add(delivery);
+    slots.release();
   }
 
   /** Nothing overtakes a handler of an earlier assignment that has its key. */

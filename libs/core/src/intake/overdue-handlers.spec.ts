@@ -56,6 +56,29 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     expect(member.intake.status.state).toBe('joined');
   });
 
+  it('holds up no other key for ever either: as many as may be at work at once may hang', async () => {
+    await world.writeKeys(['a', 'b', 'c', 'd']);
+    const hanging = new Deferred<Outcome>();
+    let next: Promise<Outcome> | Outcome = hanging.promise;
+    const processing = { by: 'key', maxConcurrency: 2 } as const;
+    const member = await world.started(() => next, { settings: { ...settings, processing } });
+    await world.until(() => member.handled.length === 2);
+    expect(member.offsets()).toEqual([0, 1]);
+    next = succeeded;
+    await world.runtime.advance(MAX_POLL_MS);
+    await world.untilCommitted(4);
+    expect(member.intake.status.stuckHandlers).toBe(2);
+    // Their slots are free already: when they end, no other one is.
+    hanging.resolve(succeeded);
+    const gate = new Deferred<Outcome>();
+    next = gate.promise;
+    await world.writeKeys(['a', 'b', 'c', 'd']);
+    await world.until(() => member.intake.status.runningHandlers > 0);
+    await world.runtime.advance(1_000);
+    expect(member.intake.status.runningHandlers).toBe(2);
+    gate.resolve(succeeded);
+  });
+
   it('leaves what others have done committed', async () => {
     await world.write(1, 0);
     await world.write(10, 1);
