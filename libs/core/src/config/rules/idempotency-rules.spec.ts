@@ -76,6 +76,15 @@ describe('IDEMPOTENCY_LEASE', () => {
     expect(complaints({ store, leaseMs: 30_301 }, slow)).toEqual([]);
   });
 
+  it('refuses a lease that a slice outlasts: a batch handler has all its records at once', () => {
+    const batch = { listenerType: 'BATCH', expectedProcessingMs: 500, maxPollRecords: 200 };
+    expect(complaints({ store }, batch)).toEqual([
+      "IDEMPOTENCY_LEASE bindings.orders.idempotency.leaseMs: must be longer than a slice of 200 records may take, since all of them are claimed before the handler is called (100000 ms), or another consumer could begin it meanwhile: idempotency.leaseMs is 60000 (from the library's defaults). Raise it to more than 100000, or lower maxPollRecords.",
+    ]);
+    expect(complaints({ store, leaseMs: 100_001 }, batch)).toEqual([]);
+    expect(complaints({ store }, { ...batch, listenerType: 'SINGLE' })).toEqual([]);
+  });
+
   it('asks nothing of a lease that nobody uses', () => {
     expect(complaints({}, { expectedProcessingMs: '2m', maxPollRecords: 1 })).toEqual([]);
   });
