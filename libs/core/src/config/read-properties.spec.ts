@@ -185,6 +185,15 @@ describe('A value of the wrong type', () => {
     expect(resolvedOrders(nothing)).toEqual(resolvedOrders());
   });
 
+  it.each(['enable.auto.commit', 'enableAutoCommit', 'autoCommit', 'autoCommitInterval'])(
+    'nothing lets the client commit by itself: %s is refused by its name',
+    (key) => {
+      expect(violationsOf(() => resolvedOrders({ [key]: false }))).toMatchObject([
+        { rule: 'UNKNOWN_KEY', path: `bindings.orders.${key}` },
+      ]);
+    },
+  );
+
   it.each<[object, string]>([
     [
       { listenerType: 'single' },
