@@ -9,42 +9,81 @@ interface Recorded {
 /** A record by its place: `partition/offset`. */
 export type Place = string;
 
+/** What of one partition would come again, were the process killed at the end of its journal. */
+export interface Exposure {
+  /** Begun and not done. */
+  readonly running: number;
+  /** Done, and in no acknowledged commit. */
+  readonly unsaved: number;
+  /** Done since the last acknowledged commit was sent, where another one is under way or about to be; else 0. */
+  readonly underWay: number;
+}
+
 /** What a process has begun, done and committed until it was killed, by its journal. */
 export class JournalOfLife {
   readonly begun = new Set<Place>();
   readonly done = new Set<Place>();
-  /** How many were done after the last commit was sent. */
-  readonly unsaid: number;
-  /** A commit was under way, or due in this very moment. */
-  readonly isCommitting: boolean;
   readonly #acknowledged = new Map<number, Recorded>();
+  /** Those that it had at the end. What it did in earlier ones was given back with them. */
+  readonly #assignments = new Map<number, Assignment>();
+  #isUnderWay = false;
+  /** Which commit was acknowledged last: the first is 1. */
+  readonly #acknowledgedSend: number;
 
   constructor(path: string) {
-    let [unsaid, sinceCommitted, isUnderWay] = [0, 0, false];
+    let [sends, acknowledgedSend, isAnswered] = [0, 0, true];
     for (const line of readFileSync(path, 'utf8').split('\n')) {
-      const [kind, partition, offset, ...metadata] = line.split(' ');
+      const [kind = '', number, offset, ...metadata] = line.split(' ');
+      const partition = Number(number);
       const place = `${partition}/${offset}`;
-      if (kind === 'began') this.begun.add(place);
-      if (kind === 'done') {
-        this.done.add(place);
-        unsaid++;
+      switch (kind) {
+        case 'assigned':
+          this.#assignments.set(partition, new Assignment());
+          break;
+        case 'released':
+          this.#assignments.delete(partition);
+          break;
+        case 'began':
+          this.begun.add(place);
+          this.#assignments.get(partition)?.running.add(place);
+          break;
+        case 'done':
+          this.done.add(place);
+          this.#assignments.get(partition)?.finish(place, sends);
+          break;
+        case 'commit':
+          sends++;
+          [this.#isUnderWay, isAnswered] = [true, false];
+          break;
+        case 'acknowledged':
+          this.#acknowledged.set(partition, {
+            offset: Number(offset),
+            metadata: metadata.join(' ') || null,
+          });
+          break;
+        case 'committed':
+          [acknowledgedSend, isAnswered] = [sends, true];
+          break;
+        case 'settled':
+          // Where another one was sent meanwhile, that one is under way.
+          if (isAnswered) this.#isUnderWay = false;
+          break;
       }
-      if (kind === 'commit') {
-        isUnderWay = true;
-        unsaid = 0;
-      }
-      if (kind === 'acknowledged')
-        this.#acknowledged.set(Number(partition), {
-          offset: Number(offset),
-          metadata: metadata.join(' ') || null,
-        });
-      if (kind === 'committed') {
-        isUnderWay = false;
-        sinceCommitted = 0;
-      } else sinceCommitted++;
     }
-    this.unsaid = unsaid;
-    this.isCommitting = isUnderWay || sinceCommitted < JUST_COMMITTED;
+    this.#acknowledgedSend = acknowledgedSend;
+  }
+
+  /** Of each partition, by what the group knows for certain. */
+  exposures(recorded: Recordings): readonly Exposure[] {
+    return [...this.#assignments.values()].map(({ running, done }) => {
+      const unsaved = [...done].filter(([place]) => !recorded.has(place));
+      const since = [...done.values()].filter((sends) => sends >= this.#acknowledgedSend);
+      return {
+        running: running.size,
+        unsaved: unsaved.length,
+        underWay: this.#isUnderWay ? since.length : 0,
+      };
+    });
   }
 
   /** What the group is sure to know, with what earlier processes have told it. */
@@ -53,8 +92,16 @@ export class JournalOfLife {
   }
 }
 
-/** What was done while a commit was under way joins the next one, which follows at once but not in the same line. */
-const JUST_COMMITTED = 50;
+class Assignment {
+  readonly running = new Set<Place>();
+  /** With how many commits had been sent by then. */
+  readonly done = new Map<Place, number>();
+
+  /** What an earlier assignment began counts for nothing. */
+  finish(place: Place, sends: number): void {
+    if (this.running.delete(place)) this.done.set(place, sends);
+  }
+}
 
 /** The acknowledged commits of a group: what is done by them must not be handed out again. */
 export class Recordings {
