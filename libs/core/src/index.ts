@@ -70,7 +70,11 @@ export type { EventHandlerOptions } from './discovery/handler-options.js';
 export { Ctx, FullRecord, Header, Headers, Key, Payload } from './discovery/parameters.js';
 export type { EventBusRequest } from './discovery/host-request.js';
 export type { PayloadType, StandardSchema } from './discovery/payload-type.js';
-export { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from './discovery/tokens.js';
+export {
+  EXCEPTION_CLASSIFIER,
+  KAFKA_ERROR_HANDLER_OPTIONS,
+  TOPIC_NAMING_STRATEGY,
+} from './discovery/tokens.js';
 
 export type {
   BindingSnapshot,
@@ -218,7 +222,7 @@ export type {
 export type { Decision, RecordDecision } from './model/delivery.js';
 export type { PublishTroubles, TopicTrouble } from './model/publish-trouble.js';
 export type { ClaimAnswer, IdempotencyStore } from './model/idempotency-store.js';
-export { KafkaErrorHandler } from './routing/kafka-error-handler.js';
+export { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './routing/kafka-error-handler.js';
 export { readDeadLetter } from './routing/headers/read-dead-letter.js';
 export { DefaultExceptionClassifier } from './routing/classifier/default-exception-classifier.js';
 export { ListenerType } from './model/listener-type.js';

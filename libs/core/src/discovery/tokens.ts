@@ -3,3 +3,6 @@ export const TOPIC_NAMING_STRATEGY = Symbol.for('nest-event-bus:topic-naming-str
 
 /** Provide an ExceptionClassifier under this token and it decides where failed records go. */
 export const EXCEPTION_CLASSIFIER = Symbol.for('nest-event-bus:exception-classifier');
+
+/** Provide KafkaErrorHandlerOptions under this token and KafkaErrorHandler goes by them. */
+export const KAFKA_ERROR_HANDLER_OPTIONS = Symbol.for('nest-event-bus:kafka-error-handler-options');

@@ -50,9 +50,10 @@ export class EventBusBootstrap
     const problems = options.enabled === 'enabled' ? misfits(options, discovered) : [];
     if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     const { dltHandlers, dltAlerts } = discovered;
-    const { classifier } = parts;
+    const { classifier, errorHandling } = parts;
     await this.kernel.prepare(options);
-    this.kernel.assemble(options, discovered.handlers, { classifier, dltHandlers, dltAlerts });
+    const failures = { classifier, dltHandlers, dltAlerts };
+    this.kernel.assemble(options, discovered.handlers, failures, errorHandling);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
     for (const warning of [...warnings(options), ...idleParts(options, discovered)])

@@ -1,6 +1,7 @@
-import type { BrokerDriver, DriverLogger, ProducerSession } from '@nest-event-bus/broker';
+import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
+import { mergeLayers } from '../config/merge-layers.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { Violations } from '../config/violations.js';
 import { Admission } from '../container/admission.js';
@@ -19,13 +20,18 @@ import { ConfigurationValidationException } from '../errors/configuration-valida
 import { createIntakeSession } from '../intake/intake-session.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
-import { KafkaErrorHandler } from '../routing/kafka-error-handler.js';
+import {
+  KafkaErrorHandler,
+  type KafkaErrorHandlerOptions,
+} from '../routing/kafka-error-handler.js';
 import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
 import { NO_FAILURE_PARTS, type FailureParts } from './failure-road.js';
 import { publishTargets } from './publish-targets.js';
 import { TopicChecks } from './topic-checks.js';
+
+const DEFAULT_CLUSTER = 'default';
 
 /** Where the pieces are put together. Each is a plain class that knows neither Nest nor how the others are made. */
 export class EventBusKernel {
@@ -37,6 +43,7 @@ export class EventBusKernel {
   readonly metrics: EventBusMetrics;
   readonly errorHandler: KafkaErrorHandler;
   readonly #settings = new BusSettings();
+  #errorHandling: KafkaErrorHandlerOptions = {};
   readonly #builder: BindingBuilder;
   readonly #topics: TopicChecks;
 
@@ -72,9 +79,14 @@ export class EventBusKernel {
       registry,
       () => (this.#settings.options?.metrics ?? metrics).enabled,
     );
-    const durableProducer = (): ProducerSession =>
-      this.#settings.require('route a record').clusters.durableProducer('default');
-    this.errorHandler = new KafkaErrorHandler({ producer: durableProducer, runtime });
+    this.errorHandler = new KafkaErrorHandler({
+      producer: (cluster) => {
+        const { clusters } = this.#settings.require('route a record');
+        return clusters.durableProducer(cluster ?? clusterToWriteTo(clusters.aliases));
+      },
+      runtime,
+      options: () => this.#errorHandling,
+    });
   }
 
   /** undefined until the application is initialised. */
@@ -92,8 +104,10 @@ export class EventBusKernel {
     options: ResolvedOptions,
     handlers: readonly HandlerDefinition[],
     failures: FailureParts = NO_FAILURE_PARTS,
+    errorHandling: KafkaErrorHandlerOptions = {},
   ): void {
     const { runtime, logger } = this;
+    this.#errorHandling = { ...toldOfExceptions(options), ...errorHandling };
     const slots = new JoinSlots(runtime, options.startup.concurrency);
     const clusters = new Clusters(options.clusters, runtime, logger);
     this.#settings.settle({
@@ -140,4 +154,21 @@ export class EventBusKernel {
     this.#topics.close();
     return this.#settings.closeClusters();
   }
+}
+
+/** A record says of no cluster that it came from there. */
+function clusterToWriteTo(aliases: readonly string[]): string {
+  const [only = DEFAULT_CLUSTER, ...others] = aliases;
+  if (others.length === 0) return only;
+  if (aliases.includes(DEFAULT_CLUSTER)) return DEFAULT_CLUSTER;
+  throw new Error(
+    `Which cluster is meant? There are ${aliases.join(', ')}. Name it in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
+  );
+}
+
+/** What the bus tells of no exception, it tells nowhere. */
+function toldOfExceptions({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
+  const { dlt } = mergeLayers(context.defaults).values;
+  const { exceptionDetail, redact } = (dlt ?? {}) as KafkaErrorHandlerOptions;
+  return { exceptionDetail, redact };
 }

@@ -2,9 +2,14 @@ import type { DiscoveryService } from '@nestjs/core';
 import { isExceptionClassifier } from '../config/exception-route-properties.js';
 import { isNamingStrategy } from '../config/topic-naming.js';
 import type { Violations } from '../config/violations.js';
-import { EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY } from '../discovery/tokens.js';
+import {
+  EXCEPTION_CLASSIFIER,
+  KAFKA_ERROR_HANDLER_OPTIONS,
+  TOPIC_NAMING_STRATEGY,
+} from '../discovery/tokens.js';
 import type { ExceptionClassifier } from '../model/handler-interfaces.js';
 import type { TopicNamingStrategy } from '../model/topic-naming-strategy.js';
+import type { KafkaErrorHandlerOptions } from '../routing/kafka-error-handler.js';
 
 type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -12,6 +17,7 @@ type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 export interface ProvidedParts {
   readonly classifier: ExceptionClassifier | undefined;
   readonly naming: TopicNamingStrategy | undefined;
+  readonly errorHandling: KafkaErrorHandlerOptions | undefined;
 }
 
 interface Part<T> {
@@ -35,6 +41,13 @@ const NAMING: Part<TopicNamingStrategy> = {
   isOne: isNamingStrategy,
 };
 
+const ERROR_HANDLING: Part<KafkaErrorHandlerOptions> = {
+  name: 'KAFKA_ERROR_HANDLER_OPTIONS',
+  token: KAFKA_ERROR_HANDLER_OPTIONS,
+  has: 'retryTopics, cluster, exceptionDetail or redact',
+  isOne: (value) => typeof value === 'object' && value !== null,
+};
+
 /** Of whatever module. What cannot be used is a violation, since the defaults would decide in its place. */
 export function providedParts(
   providers: readonly InstanceWrapper[],
@@ -43,6 +56,7 @@ export function providedParts(
   return {
     classifier: providedPart(providers, CLASSIFIER, violations),
     naming: providedPart(providers, NAMING, violations),
+    errorHandling: providedPart(providers, ERROR_HANDLING, violations),
   };
 }
 

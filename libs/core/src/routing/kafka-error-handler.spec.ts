@@ -2,7 +2,7 @@ import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { DltPublishException } from '../errors/publish-errors.js';
-import { KafkaErrorHandler } from './kafka-error-handler.js';
+import { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './kafka-error-handler.js';
 import { headers, recordOf, shown } from './story.spec-support.js';
 
 let runtime: VirtualRuntime;
@@ -103,12 +103,55 @@ it("rejects when it cannot write: the record is nobody else's then", async () =>
   );
 });
 
-it('takes a map of its own', () => {
-  const producer = driver.producer();
-  const own = new KafkaErrorHandler({
-    producer: () => producer,
-    runtime,
-    retryTopics: { orders: 'orders-again' },
+describe('its options', () => {
+  const ownHandler = (options: KafkaErrorHandlerOptions) => {
+    const asked: (string | undefined)[] = [];
+    const producer = driver.producer({ lingerMs: 0 });
+    const own = new KafkaErrorHandler({
+      producer: (cluster) => {
+        asked.push(cluster);
+        return producer;
+      },
+      runtime,
+      options: () => options,
+    });
+    return { own, asked };
+  };
+
+  it('give it a map of its own', () => {
+    const { own } = ownHandler({ retryTopics: { orders: 'orders-again' } });
+    expect([own.getRetryTopic('orders'), own.getRetryTopic(EMAILS)]).toEqual([
+      'orders-again',
+      null,
+    ]);
+    expect(own.getRetryTopic('constructor')).toBeNull();
   });
-  expect([own.getRetryTopic('orders'), own.getRetryTopic(EMAILS)]).toEqual(['orders-again', null]);
+
+  it('name its cluster', async () => {
+    const { own, asked } = ownHandler({ cluster: 'europe' });
+    await done(own.routeToDlq(record(), failure));
+    expect(asked).toEqual(['europe']);
+  });
+
+  it.each<[KafkaErrorHandlerOptions, string]>([
+    [{ exceptionDetail: 'class' }, ''],
+    [{ redact: () => ({ message: '***' }) }, '***'],
+  ])('say what is told of an exception: %j', async (options, message) => {
+    await done(ownHandler(options).own.routeToDlq(record(), failure));
+    const [letter] = await written(`${EMAILS}-dlq`);
+    expect(shown(letter!.headers)).toMatchObject({
+      'exception-message': message,
+      'exception-class': 'RangeError',
+    });
+  });
+});
+
+it('says why it could not write', async () => {
+  const broken = new KafkaErrorHandler({
+    producer: () => {
+      throw new Error('There is no cluster.');
+    },
+    runtime,
+  });
+  await expect(done(broken.routeToDlq(record(), failure))).rejects.toThrow('There is no cluster.');
 });

@@ -1,16 +1,29 @@
 import type { BrokerRecord, ProducerSession, RecordHeader } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ErrorRedaction, ExceptionDetail } from '../config/dlt-properties.js';
 import { DltPublishException } from '../errors/publish-errors.js';
 import { headerText } from '../model/header-text.js';
 import { describeError } from './error-description.js';
 import { headersOf } from './headers/header-profile.js';
 import { PLAIN_HEADERS, plainProfile } from './headers/plain-profile.js';
 
-export interface KafkaErrorHandlerParts {
-  readonly producer: () => ProducerSession;
-  readonly runtime: Pick<Runtime, 'now'>;
-  /** By source topic. Default: those of the document service this handler comes from. */
+/** Of the application: provide it as KAFKA_ERROR_HANDLER_OPTIONS. */
+export interface KafkaErrorHandlerOptions {
+  /** By source topic; it replaces the default, which is that of the document service this handler comes from. */
   readonly retryTopics?: Readonly<Record<string, string>>;
+  /** Default: `default`, or the only one there is. */
+  readonly cluster?: string;
+  /** Default, as of `redact`: what the bus's `defaults` say of dead letters. */
+  readonly exceptionDetail?: ExceptionDetail;
+  readonly redact?: ErrorRedaction;
+}
+
+export interface KafkaErrorHandlerParts {
+  /** Of the cluster with this name. */
+  readonly producer: (cluster: string | undefined) => ProducerSession;
+  readonly runtime: Pick<Runtime, 'now'>;
+  /** Asked for each record: they are known once the application is initialised. */
+  readonly options?: () => KafkaErrorHandlerOptions;
 }
 
 /** The others of that service have retry topics too, but none was ever mapped: they go to their dead letters. */
@@ -30,15 +43,12 @@ const TIMEOUT_MS = 30_000;
  * and tells why in five plain headers. A binding needs none of it; its failures go by its options.
  */
 export class KafkaErrorHandler {
-  readonly #retryTopics: ReadonlyMap<string, string>;
-
-  constructor(private readonly parts: KafkaErrorHandlerParts) {
-    this.#retryTopics = new Map(Object.entries(parts.retryTopics ?? RETRY_TOPICS));
-  }
+  constructor(private readonly parts: KafkaErrorHandlerParts) {}
 
   /** null: the topic has none, and what fails there goes to its dead letters. */
   getRetryTopic(sourceTopic: string): string | null {
-    return this.#retryTopics.get(sourceTopic) ?? null;
+    const { retryTopics = RETRY_TOPICS } = this.#options;
+    return Object.hasOwn(retryTopics, sourceTopic) ? retryTopics[sourceTopic]! : null;
   }
 
   /** Resolves with the topic that has the record. Rejects with DltPublishException: then only its own topic has it. */
@@ -66,18 +76,23 @@ export class KafkaErrorHandler {
     const timestamp = this.parts.runtime.now();
     try {
       const outgoing = { topic, key, value, headers, timestamp };
-      await this.parts.producer().send([outgoing], { timeoutMs: TIMEOUT_MS });
+      await this.parts.producer(this.#options.cluster).send([outgoing], { timeoutMs: TIMEOUT_MS });
       return topic;
     } catch (cause) {
       throw new DltPublishException(
-        `The record ${record.topic}-${record.partition}-${record.offset} could not be written to '${topic}'. Do not acknowledge it; look whether the topic exists and may be written to.`,
+        `The record ${record.topic}-${record.partition}-${record.offset} could not be written to '${topic}'. Do not acknowledge it. ${reasonOf(cause)}`,
         { cause },
       );
     }
   }
 
+  get #options(): KafkaErrorHandlerOptions {
+    return this.parts.options?.() ?? {};
+  }
+
   #headers(record: BrokerRecord, error: Error, retryCount: number): readonly RecordHeader[] {
-    const { message = '', className } = describeError(error, { exceptionDetail: 'full' });
+    const { exceptionDetail = 'full', redact } = this.#options;
+    const { message = '', className } = describeError(error, { exceptionDetail, redact });
     return headersOf({
       [PLAIN_HEADERS.originalTopic]: sourceOf(record),
       [PLAIN_HEADERS.exceptionMessage]: message,
@@ -86,6 +101,10 @@ export class KafkaErrorHandler {
       [PLAIN_HEADERS.retryCount]: retryCount,
     });
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Where it was written first: names are never made of the name of a retry topic. */
