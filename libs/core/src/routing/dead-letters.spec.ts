@@ -5,7 +5,7 @@ import { DeadLetters, type DltListener } from './dead-letters.js';
 import type { FailureStory } from './failure-story.js';
 
 const described = { originalTopic: 'orders', dltReason: 'NON_RETRYABLE' } as DltRecord;
-const story = {} as FailureStory;
+const story = { record: { topic: 'orders', partition: 0, offset: 0 } } as FailureStory;
 const letter = { reason: 'NON_RETRYABLE', cause: 'validation' } as const;
 
 let runtime: VirtualRuntime;
@@ -163,5 +163,40 @@ describe('CUSTOM', () => {
     const accepted = accept(deadLetters('CUSTOM', { handlers }));
     await runtime.advance(10_000);
     expect(await accepted).toBe('stored');
+  });
+
+  describe('and a record that cannot be written yet', () => {
+    const storyAt = (offset: number) =>
+      ({ record: { topic: 'orders', partition: 0, offset } }) as FailureStory;
+    const { signal } = new AbortController();
+    const refuse = () => Promise.reject(new Error('no such topic'));
+
+    it('asks once for each record, however often it is tried', async () => {
+      const ask = jest.fn(() => 'store');
+      const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
+      const write = publish;
+      publish = refuse;
+      for (const offset of [1, 1, 2, 1])
+        await expect(letters.accept(storyAt(offset), letter, signal)).rejects.toThrow('no such');
+      expect(ask).toHaveBeenCalledTimes(2);
+      publish = write;
+      expect(await letters.accept(storyAt(1), letter, signal)).toBe('stored');
+      expect(ask).toHaveBeenCalledTimes(2);
+      await letters.accept(storyAt(1), letter, signal);
+      expect(ask).toHaveBeenCalledTimes(3);
+    });
+
+    it('remembers no more than so many answers', async () => {
+      const ask = jest.fn(() => 'store');
+      const letters = deadLetters('CUSTOM', { handlers: [listener(ask)] });
+      publish = refuse;
+      const attempt = (offset: number) =>
+        letters.accept(storyAt(offset), letter, signal).catch(() => undefined);
+      for (let offset = 0; offset <= 1_000; offset++) await attempt(offset);
+      await attempt(1_000);
+      expect(ask).toHaveBeenCalledTimes(1_001);
+      await attempt(0);
+      expect(ask).toHaveBeenCalledTimes(1_002);
+    });
   });
 });

@@ -25,6 +25,9 @@ export interface DeadLettersParts {
   readonly logger: DriverLogger;
 }
 
+/** As many answers are kept of records that could not be written yet. */
+const MAX_ANSWERS = 1_000;
+
 export type DeadLetterFate = 'stored' | 'discarded';
 
 interface Letter {
@@ -37,6 +40,8 @@ const MAX_ALERTS = 100;
 
 /** Takes dead letters in: each is written to the dead-letter topic, and what the strategy asks for is done besides. */
 export class DeadLetters {
+  /** Records that are to be stored, by their handlers' word, and could not be written yet: nobody is asked twice. */
+  readonly #toStore = new Set<string>();
   #alertsUnderWay = 0;
   #alertsLeftOut = 0;
 
@@ -48,6 +53,7 @@ export class DeadLetters {
     if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(story, letter)))
       return 'discarded';
     const written = await this.parts.publisher.publish(story, letter, signal);
+    this.#toStore.delete(nameOf(story));
     if (strategy === DltStrategy.ALERT_AND_STORE)
       for (const alert of this.parts.alerts) this.#alert(alert, written);
     return 'stored';
@@ -55,11 +61,22 @@ export class DeadLetters {
 
   /** Only the word itself discards: whatever else a handler does, the record is stored. */
   async #isDiscarded(story: FailureStory, letter: Letter): Promise<boolean> {
+    const name = nameOf(story);
+    if (this.#toStore.has(name)) return false;
     const record = this.parts.publisher.describe(story, letter);
     const verdicts = await Promise.all(
       this.parts.handlers.map((handler) => this.#ask(handler, record)),
     );
-    return verdicts.length > 0 && verdicts.every((verdict) => verdict === 'discard');
+    const isDiscarded = verdicts.length > 0 && verdicts.every((verdict) => verdict === 'discard');
+    if (!isDiscarded) this.#keepToStore(name);
+    return isDiscarded;
+  }
+
+  /** Of partitions that were taken away some are left over: the oldest go. */
+  #keepToStore(name: string): void {
+    this.#toStore.add(name);
+    const [oldest] = this.#toStore;
+    if (this.#toStore.size > MAX_ANSWERS && oldest !== undefined) this.#toStore.delete(oldest);
   }
 
   async #ask(handler: DltListener, record: DltRecord): Promise<DltVerdict> {
@@ -115,4 +132,8 @@ export class DeadLetters {
       error: error instanceof Error ? error.message : String(error),
     });
   }
+}
+
+function nameOf({ record: { topic, partition, offset } }: FailureStory): string {
+  return `${topic}-${partition}-${offset}`;
 }
