@@ -68,10 +68,18 @@ export const DATABASES: FaultTable = {
     [
       ['going away', mysql('ER_SERVER_SHUTDOWN', 1053, 'HY000')],
       ['too many connections, by code', coded('ER_CON_COUNT_ERROR')],
+      ['idle for too long', mysql('ER_CLIENT_INTERACTION_TIMEOUT', 4031, 'HY000')],
+      ['the host is blocked after too many errors', mysql('ER_HOST_IS_BLOCKED', 1129, 'HY000')],
       ['a statement that MariaDB stopped', named('Error', { errno: 1969, sqlState: '70100' })],
     ],
   ],
-  'MySQL: the server refuses the login': ['world', [['by code', coded('ER_ACCESS_DENIED_ERROR')]]],
+  'MySQL: the server refuses the login': [
+    'world',
+    [
+      ['by code', coded('ER_ACCESS_DENIED_ERROR')],
+      ['from this host', mysql('ER_HOST_NOT_PRIVILEGED', 1130, 'HY000')],
+    ],
+  ],
   'MySQL: the data is wrong, or refused by a constraint': [
     'message',
     [
@@ -120,6 +128,11 @@ export const DATABASES: FaultTable = {
     'world',
     [
       ['a write conflict', named('PrismaClientKnownRequestError', { code: 'P2034' })],
+      [
+        'a transaction that took too long',
+        named('PrismaClientKnownRequestError', { code: 'P2028' }),
+      ],
+      ['too many connections', named('PrismaClientKnownRequestError', { code: 'P2037' })],
       ['no database', named('PrismaClientInitializationError', { errorCode: 'P1001' })],
     ],
   ],

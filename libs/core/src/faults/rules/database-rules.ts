@@ -67,7 +67,16 @@ function isLabelled(value: object, label: string): boolean {
 type Codes = ReadonlySet<string | number | undefined>;
 
 /** Left out on purpose: P2003 and P2025, what is referred to may still be on its way. */
-const PRISMA_DOWN: Codes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2034']);
+const PRISMA_DOWN: Codes = new Set([
+  'P1001',
+  'P1002',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2034',
+  'P2037',
+]);
 
 const PRISMA_REFUSED: Codes = new Set([
   'P2000',
