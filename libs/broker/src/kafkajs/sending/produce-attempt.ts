@@ -1,6 +1,7 @@
 import { ConnectionError } from '../../port/errors.js';
 import { produceRequest, type ApiRequest, type ProducedPartition } from '../wire/index.js';
 import type { PartitionQueue } from './partition-queue.js';
+import type { PendingBatch } from './pending-batch.js';
 import type { SenderContext } from './sender-options.js';
 
 type Answer = readonly ProducedPartition[];
@@ -11,6 +12,7 @@ type Answer = readonly ProducedPartition[];
  * then stay behind, and those that left may be written.
  */
 export class ProduceAttempt {
+  readonly #unencodable = new Map<PendingBatch, Error>();
   #isOver = false;
 
   constructor(
@@ -31,12 +33,24 @@ export class ProduceAttempt {
     this.#isOver = true;
   }
 
+  /** Why the batch stayed behind: a codec threw, say. */
+  failureOf(batch: PendingBatch): Error | undefined {
+    return this.#unencodable.get(batch);
+  }
+
   #leave(version: number): Buffer | Promise<Buffer> {
-    const partitions = this.#isOver ? [] : this.queues.flatMap((queue) => this.#seal(queue));
-    if (partitions.length === 0)
+    const sealed = this.#isOver ? [] : this.queues.flatMap((queue) => this.#seal(queue));
+    if (sealed.length === 0)
       throw new ConnectionError('Nobody waits any more for the records of this request.');
     const { transactionalId = null } = this.context.options;
-    return produceRequest(this.brokerTimeoutMs, partitions, transactionalId).encode(version);
+    const request = produceRequest(this.brokerTimeoutMs, sealed, transactionalId);
+    const body = request.encode(version);
+    // Only now: what could not be encoded has not left.
+    for (const { pending } of sealed) {
+      pending.stage = 'under-way';
+      pending.attempts++;
+    }
+    return body;
   }
 
   #seal(queue: PartitionQueue) {
@@ -45,14 +59,12 @@ export class ProduceAttempt {
     const stamp = queue.sequence?.stamp;
     // What was given up a moment ago may have cost the queue its producer id: it gets in line for another one.
     if (queue.sequence !== undefined && stamp === undefined) return [];
-    batch.stage = 'under-way';
-    batch.attempts++;
-    return [
-      {
-        topic: queue.topic,
-        partition: queue.partition,
-        batch: batch.seal(this.context.codec, stamp),
-      },
-    ];
+    try {
+      const { topic, partition } = queue;
+      return [{ topic, partition, batch: batch.seal(this.context.codec, stamp), pending: batch }];
+    } catch (error) {
+      this.#unencodable.set(batch, error as Error);
+      return [];
+    }
   }
 }

@@ -96,9 +96,9 @@ export class Sender {
         attempt.request,
         { timeoutMs: requestTimeoutMs },
       );
-      if (!this.#isStopped) this.#reconcile(queues, answer);
+      if (!this.#isStopped) this.#reconcile(this.#thatLeft(attempt), answer);
     } catch (error) {
-      if (!this.#isStopped) this.#requestFailed(queues, error as Error);
+      if (!this.#isStopped) this.#requestFailed(this.#thatLeft(attempt), error as Error);
     } finally {
       attempt.over();
       lane.settled();
@@ -106,6 +106,18 @@ export class Sender {
     if (this.#isStopped) return;
     this.events.settled();
     this.pump();
+  }
+
+  /** Whose head could not be encoded would meet the same again: it has failed, and nothing of it was sent. */
+  #thatLeft(attempt: ProduceAttempt): readonly PartitionQueue[] {
+    return attempt.queues.filter((queue) => {
+      const { head } = queue;
+      const error = head && attempt.failureOf(head);
+      if (!error) return true;
+      this.#logBug(error);
+      this.#apply(queue, head, failureOf(error, true, false));
+      return false;
+    });
   }
 
   #reconcile(queues: readonly PartitionQueue[], answers: readonly ProducedPartition[]): void {
