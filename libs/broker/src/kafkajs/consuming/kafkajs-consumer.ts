@@ -99,7 +99,7 @@ export class KafkajsConsumer implements ConsumerSession {
         onStopped: (partition, error) => this.#stop(partition, error),
         onTrouble: (partition, error) => this.#onTrouble(partition, error),
         onProgress: (partition) => this.#board.recovered(partition),
-        onBroken: (error) => this.#fail(error),
+        onBroken: (error) => this.#broken(error),
       },
     });
     const coordinator = new GroupCoordinator({ cluster, groupId: options.groupId, sessionId });
@@ -253,9 +253,7 @@ export class KafkajsConsumer implements ConsumerSession {
 
   async #close(): Promise<void> {
     this.#intake.end(closed());
-    await this.#membership.close().catch((error: unknown) => {
-      this.#parts.logger.warn('Leaving the group failed', { error: (error as Error).message });
-    });
+    await this.#leaveGroup();
     this.#release(closed());
     this.#board.set({ state: 'closed' });
     this.#parts.onClosed();
@@ -284,7 +282,22 @@ export class KafkajsConsumer implements ConsumerSession {
     this.#board.set(status);
   }
 
-  /** Beyond mending: polls reject, the group gets our partitions back when the session time-out is over or at close. */
+  /** A mistake of our own: nobody would ever read what is ours, so the group gets it back at once. */
+  #broken(error: Error): void {
+    void this.#road.lost(this.#ownership.list()).catch((failure: unknown) => {
+      this.#parts.logger.error('A callback of the assignment threw.', { error: failure });
+    });
+    this.#fail(error);
+    void this.#leaveGroup();
+  }
+
+  async #leaveGroup(): Promise<void> {
+    await this.#membership.close().catch((error: unknown) => {
+      this.#parts.logger.warn('Leaving the group failed', { error: (error as Error).message });
+    });
+  }
+
+  /** Beyond mending: polls reject, and nothing is read any more. */
   #fail(error: Error): void {
     this.#intake.end(error);
     this.#release(error);
