@@ -12,9 +12,12 @@ export interface ApiRequest<T> {
   readonly flexibleFrom?: number;
   encode(version: number): Buffer | Promise<Buffer>;
   decode(body: Buffer, version: number): T | Promise<T>;
-  /** For how long the broker wants to be left alone after this answer, where a quota may say so. */
+  /** For how long the broker wants to be left alone after this answer. */
   throttleTimeMs?(body: Buffer): number;
 }
+
+/** Where nearly every answer has it. */
+const atTheBeginning = (body: Buffer): number => body.readInt32BE(0);
 
 interface OwnRequest<T> {
   readonly apiKey: number;
@@ -23,18 +26,19 @@ interface OwnRequest<T> {
   readonly flexibleFrom?: number;
   write(writer: Writer, version: number): void;
   read(reader: Reader, version: number): T;
+  /** Default: it begins with it. */
   throttleTimeMs?(body: Buffer): number;
 }
 
 /** A request in an encoding of our own: where kafkajs's are too old, or forget what the broker said. */
 export function ownRequest<T>(request: OwnRequest<T>): ApiRequest<T> {
-  const { apiKey, apiName, versions, flexibleFrom, throttleTimeMs } = request;
+  const { apiKey, apiName, versions, flexibleFrom } = request;
   return {
     apiKey,
     apiName,
     versions,
     ...(flexibleFrom === undefined ? {} : { flexibleFrom }),
-    ...(throttleTimeMs === undefined ? {} : { throttleTimeMs }),
+    throttleTimeMs: request.throttleTimeMs ?? atTheBeginning,
     encode(version) {
       const writer = new Writer();
       request.write(writer, version);
@@ -62,6 +66,7 @@ export function kafkajsRequest<T>(
     apiKey,
     apiName,
     versions: versions ?? known,
+    throttleTimeMs: atTheBeginning,
     encode: async (version) => (await at(version).request.encode()).buffer,
     decode: async (body, version) => (await at(version).response.decode(body)) as T,
   };

@@ -11,6 +11,8 @@ export const apiVersionsRequest: ApiRequest<{
   apiKey: 18,
   apiName: 'ApiVersions',
   versions: [2],
+  // It stands at the end, and is left out where the version is refused.
+  throttleTimeMs: () => 0,
   write: () => undefined,
   read: (reader) => {
     const code = reader.int16();

@@ -167,7 +167,6 @@ describe('a broker over whose quota we are', () => {
     versions: [0],
     write: () => undefined,
     read: (reader) => reader.int32(),
-    throttleTimeMs: (body) => body.readInt32BE(0),
   });
 
   let broker: SilentBroker;

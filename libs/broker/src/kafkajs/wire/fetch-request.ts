@@ -56,7 +56,6 @@ export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchAnswer> {
     apiName: 'Fetch',
     versions: identified ? [11, BY_TOPIC_ID] : [11],
     flexibleFrom: 12,
-    throttleTimeMs: (body) => body.readInt32BE(0),
     write: (writer, version) =>
       version >= BY_TOPIC_ID ? writeById(writer, fetch) : writeByName(writer, fetch),
     read: (reader, version) =>

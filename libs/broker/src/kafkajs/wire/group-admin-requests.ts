@@ -113,6 +113,7 @@ export function offsetDeleteRequest(
     apiKey: 47,
     apiName: 'OffsetDelete',
     versions: [0],
+    throttleTimeMs: (body) => body.readInt32BE(2),
     write(writer) {
       writer.string(groupId).array(byTopic(partitions), ([topic, those]) => {
         writer.string(topic).array(those, ({ partition }) => writer.int32(partition));
