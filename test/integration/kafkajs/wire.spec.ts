@@ -70,6 +70,17 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     return topic;
   }
 
+  it('is told the same metadata in every version that it speaks', async () => {
+    const cluster = clusterOf(kafka.brokers);
+    const request = metadataRequest([await newTopic(cluster)]);
+    const answers = request.versions.map((version) =>
+      cluster.request('any', CONTROL_LANE, { ...request, versions: [version] }),
+    );
+    const [oldest, ...newer] = await Promise.all(answers);
+    expect(oldest?.topics).toMatchObject([{ code: 0, partitions: [{}, {}] }]);
+    expect(newer).toEqual([oldest, oldest]);
+  });
+
   it('writes, lists, reads and commits with its own encodings', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);

@@ -25,23 +25,30 @@ export interface MetadataAnswer {
   readonly topics: readonly TopicMetadata[];
 }
 
-/** Metadata of the topics named, or of all. Never creates a topic. */
+/** Until then the cluster says what we may do with it, if asked; nobody asks. */
+const WITHOUT_CLUSTER_OPERATIONS = 11;
+
+/**
+ * Metadata of the topics named, or of all. Never creates a topic. Version 10, of Kafka 2.8, is the
+ * first with topic ids.
+ */
 export function metadataRequest(topics: readonly string[] | 'all'): ApiRequest<MetadataAnswer> {
   return ownRequest({
     apiKey: 3,
     apiName: 'Metadata',
-    versions: [12],
+    versions: [10, 11, 12],
     flexibleFrom: 9,
-    write(writer) {
+    write(writer, version) {
       writer
         .compactArray(topics === 'all' ? null : topics, (topic) =>
           writer.raw(Buffer.alloc(16)).compactString(topic).noTags(),
         )
         .boolean(false)
-        .boolean(false)
-        .noTags();
+        .boolean(false);
+      if (version < WITHOUT_CLUSTER_OPERATIONS) writer.boolean(false);
+      writer.noTags();
     },
-    read(reader) {
+    read(reader, version) {
       reader.int32();
       const brokers = reader.compactArray(() => {
         const broker = {
@@ -78,6 +85,7 @@ export function metadataRequest(topics: readonly string[] | 'all'): ApiRequest<M
         partitions.sort((left, right) => left.partition - right.partition);
         return { code, name, id, internal, partitions };
       });
+      if (version < WITHOUT_CLUSTER_OPERATIONS) reader.int32();
       reader.skipTags();
       return { brokers, clusterId, controllerId, topics: found };
     },
