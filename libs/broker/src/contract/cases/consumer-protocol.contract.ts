@@ -7,6 +7,7 @@ import {
   UnknownTopicError,
 } from '../../port/errors.js';
 import { Deferred } from '../../runtime/waiting.js';
+import { readsAndCommits } from '../going-on.js';
 import { joinTogether, sharedOut } from '../group.js';
 import type { Member } from '../member.js';
 import { numbered } from '../numbered.js';
@@ -282,19 +283,6 @@ async function withRevocation(world: World, gate: Deferred) {
   const second = await world.join({ ...options, driver: await world.process() });
   await world.eventually('something is revoked', () => first.told('revoked').length === 1);
   return { topic, first, second };
-}
-
-/** Writes to what the member keeps, reads it and commits it, five times over. */
-async function readsAndCommits(world: World, member: Member, topic: string): Promise<void> {
-  const revoked = new Set(member.told('revoked'));
-  const stays = member.session.assignment().find((each) => !revoked.has(nameOf(each)));
-  assert.ok(stays);
-  for (const value of numbered(5)) {
-    const [written] = await world.write(topic, [value], stays.partition);
-    assert.deepEqual(await member.readValues(1), [value]);
-    const offset = Number(written?.offset) + 1;
-    await world.within(member.session.commit([{ ...stays, offset }]), 'the commit');
-  }
 }
 
 const isJoining = ({ state }: SessionStatus): boolean => state === 'joining';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FencedError } from '../../port/errors.js';
 import { Deferred } from '../../runtime/waiting.js';
+import { readsAndCommits } from '../going-on.js';
 import { joinTogether, sharedOut } from '../group.js';
 import { valueOf, type Member } from '../member.js';
 import { numbered } from '../numbered.js';
@@ -9,9 +10,6 @@ import type { ContractSuite } from '../suite.js';
 import type { World } from '../world.js';
 
 const assignors = ['cooperative-sticky'] as const;
-
-/** What the broker answers a commit in, on an idle machine, with room for a busy one. */
-const COMMIT_MS = 100;
 
 export function cooperativeContract(suite: ContractSuite): void {
   suite.chapter('only what moves', () => whatMoves(suite));
@@ -212,22 +210,4 @@ async function withSlowRevocation(world: World) {
   const second = await world.join({ ...options, driver: await world.process() });
   await world.eventually('something is revoked', () => first.told('revoked').length === 1);
   return { first, second, topic, gate };
-}
-
-/** Writes to what the member keeps, reads it and commits it, ten times over. */
-async function readsAndCommits(world: World, member: Member, topic: string): Promise<void> {
-  const revoked = new Set(member.told('revoked'));
-  const stays = member.session.assignment().find((each) => !revoked.has(nameOf(each)));
-  assert.ok(stays);
-  const took: number[] = [];
-  for (const value of numbered(10)) {
-    const [written] = await world.write(topic, [value], stays.partition);
-    assert.deepEqual(await member.readValues(1), [value]);
-    const before = world.runtime.monotonic();
-    const offset = Number(written?.offset) + 1;
-    await world.within(member.session.commit([{ ...stays, offset }]), 'the commit');
-    took.push(world.runtime.monotonic() - before);
-  }
-  const median = took.sort((left, right) => left - right)[5] ?? Infinity;
-  assert.ok(median <= COMMIT_MS, `the commits took ${took.join(' ')} ms`);
 }
