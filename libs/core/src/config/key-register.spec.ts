@@ -58,6 +58,12 @@ describe('A key without an effect', () => {
     ]);
   });
 
+  it('is told of a single value that nothing does yet', () => {
+    const found = pendingKeys({ dlt: { strategy: 'SCHEDULED_REPLAY' } });
+    expect(found.map(({ path }) => path)).toEqual(['bindings.orders.dlt.strategy']);
+    expect(pendingKeys({ dlt: { strategy: 'CUSTOM' } })).toEqual([]);
+  });
+
   it('is told once for the defaults and for a preset, however many bindings there are', () => {
     const options = {
       brokers: 'a:1',

@@ -1,3 +1,4 @@
+import { DltStrategy } from '../model/dlt-strategy.js';
 import type { Layer } from './merge-layers.js';
 import { deepFreeze, isPlainObject } from './plain-object.js';
 
@@ -11,8 +12,8 @@ export interface RegisteredKey {
    * `pending`: it is accepted and does nothing in this version; the module says so at start.
    */
   readonly effect: string;
-  /** The value of a pending key that asks for nothing beyond what happens anyway. */
-  readonly worksAs?: unknown;
+  /** A value of it that does nothing in this version. */
+  readonly pendingAs?: unknown;
 }
 
 /** A key that somebody gave and that has no effect yet. */
@@ -42,11 +43,11 @@ const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey
   default: defaultTest,
   effect,
 });
-const binding = (key: string, effect: string, worksAs?: unknown): RegisteredKey => ({
+const binding = (key: string, effect: string, pendingAs?: unknown): RegisteredKey => ({
   key: `bindings.*.${key}`,
   default: BINDING,
   effect,
-  ...(worksAs === undefined ? {} : { worksAs }),
+  ...(pendingAs === undefined ? {} : { pendingAs }),
 });
 
 const format = (key: string, effect: string): RegisteredKey => ({
@@ -174,7 +175,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('circuitBreaker.automaticPauseOnOpen', 'module/resilience.spec.ts'),
   binding('dlt.topic', ROUTING),
   binding('dlt.topicSuffix', ROUTING),
-  binding('dlt.strategy', ROUTING),
+  binding('dlt.strategy', ROUTING, DltStrategy.SCHEDULED_REPLAY),
   binding('dlt.replay.maxReplays', PENDING),
   binding('dlt.replay.cooldownMs', PENDING),
   binding('dlt.replay.batchSize', PENDING),
@@ -204,7 +205,9 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
 ]);
 
 const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
-  KEY_REGISTER.filter(({ effect }) => effect === PENDING).map((entry) => [entry.key, entry]),
+  KEY_REGISTER.filter(({ effect, pendingAs }) => effect === PENDING || pendingAs !== undefined).map(
+    (entry) => [entry.key, entry],
+  ),
 );
 
 /** Of the layers of bindings: what they ask for that nothing does yet. Each is named once. */
@@ -220,7 +223,7 @@ export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey
 function isPending(key: string, value: unknown): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return false;
   const entry = PENDING_KEYS.get(key.replaceAll(/\[\d+\]/g, '[]'));
-  return entry !== undefined && (entry.worksAs === undefined || entry.worksAs !== value);
+  return entry !== undefined && (entry.effect === PENDING || entry.pendingAs === value);
 }
 
 /** Lists whose items have keys of their own; any other list is one value. */

@@ -277,7 +277,10 @@ describe('A default that depends on something else', () => {
     expect(dlt({ topicSuffix: 'dead' })).toBe('orders.events.dead');
     expect(dlt({ topicSuffix: '-dlq' })).toBe('orders.events-dlq');
     expect(dlt({ topicSuffix: '.error' })).toBe('orders.events.error');
-    expect(dlt({ topicSuffix: '-dlq', topic: 'graveyard' })).toBe('graveyard');
+    const defaults = { dlt: { topicSuffix: '-dlq' } };
+    expect(resolvedOrders({ dlt: { topic: 'graveyard' } }, { defaults }).dlt.topic).toBe(
+      'graveyard',
+    );
   });
 
   it('has no classifier, and takes one as it is', () => {

@@ -2,6 +2,7 @@ import type { ConfigurationViolation } from '../errors/configuration-validation-
 import { ConfigurationValidator } from './configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from './defaults.js';
 import { rejectUnknownErrors, withClass, type ErrorTypes } from './error-types.js';
+import { inertSettings } from './inert-settings.js';
 import { mergeLayers, type Layer, type Merged } from './merge-layers.js';
 import { suggestion } from '../model/nearest-name.js';
 import { deepFreeze, freezeSettings, isForbiddenKey } from './plain-object.js';
@@ -34,6 +35,8 @@ export interface BindingLayer {
 export interface BindingDraft {
   readonly binding: ResolvedBinding | undefined;
   readonly layers: readonly Layer[];
+  /** What does nothing, and is no mistake for sure. To be warned of. */
+  readonly inert: readonly string[];
   readonly violations: readonly ConfigurationViolation[];
 }
 
@@ -57,12 +60,23 @@ export function resolveBinding(
   context: BindingContext,
   others: readonly ResolvedBinding[] = [],
 ): ResolvedBinding {
-  const { binding, violations } = draftBinding(name, layers, context);
+  return resolveDraft(name, layers, context, others).binding;
+}
+
+/** As `resolveBinding`, with what there is to be said of it besides. */
+export function resolveDraft(
+  name: string,
+  layers: readonly BindingLayer[],
+  context: BindingContext,
+  others: readonly ResolvedBinding[] = [],
+): BindingDraft & { readonly binding: ResolvedBinding } {
+  const draft = draftBinding(name, layers, context);
+  const { binding } = draft;
   const all = new Violations();
-  all.include(violations);
+  all.include(draft.violations);
   if (binding) all.include(new ConfigurationValidator(context).clashes(binding, others));
   all.throwIfAny();
-  return binding as ResolvedBinding;
+  return { ...draft, binding: binding as ResolvedBinding };
 }
 
 /** As `resolveBinding`, but collects what is wrong instead of throwing it. */
@@ -97,6 +111,7 @@ export function draftBinding(
   requireTransactions(merged, LIBRARY, path, isBroken, violations);
   requireCluster(merged, path, context, isBroken, violations);
   const binding = complete(name, merged, preset, context.errorTypes, violations);
+  const inert = inertSettings({ binding, merged, own, layers, path, isBroken }, violations);
   violations.include(
     new ConfigurationValidator(context).violationsOf(binding, {
       isBroken: (key) => isBroken(key) || violations.touches(below(path, key)),
@@ -106,6 +121,7 @@ export function draftBinding(
   return {
     binding: violations.all.length === 0 ? deepFreeze(binding) : undefined,
     layers,
+    inert,
     violations: violations.all,
   };
 }

@@ -69,6 +69,7 @@ export function resolveOptions(
     runtime: runtimeOf(roots),
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     pendingKeys: deepFreeze(pendingKeys(drafts)),
+    inert: Object.freeze(drafts.flatMap(({ inert }) => inert)),
     context,
   });
 }

@@ -52,6 +52,8 @@ export interface ResolvedOptions {
   readonly unusedKeys: readonly UnusedKey[];
   /** What was asked for and does nothing in this version. To be warned of. */
   readonly pendingKeys: readonly PendingKey[];
+  /** What has no effect because of something else that is said. To be warned of. */
+  readonly inert: readonly string[];
   /** For `resolveBinding` of a binding that is registered later. */
   readonly context: BindingContext;
 }

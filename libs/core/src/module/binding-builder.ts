@@ -1,7 +1,8 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { ConfigurationValidator } from '../config/configuration-validator.js';
-import { resolveBinding } from '../config/resolve-binding.js';
+import { keysWithoutEffect } from '../config/key-register.js';
+import { resolveDraft } from '../config/resolve-binding.js';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import type { ContainerRegistration } from '../container/container-registration.js';
@@ -20,6 +21,7 @@ import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-br
 import { transactionsOf } from '../pipeline/transactions/binding-transactions.js';
 import type { BusSettings } from './bus-settings.js';
 import { FailureRoad } from './failure-road.js';
+import { withoutEffect } from './start-warnings.js';
 
 /** Puts the containers of a binding around its handlers. */
 export class BindingBuilder {
@@ -94,7 +96,10 @@ export class BindingBuilder {
     const { options } = this.settings.require(`register binding '${name}'`);
     const layers = [{ source: 'the registration', properties }];
     const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
-    const binding = resolveBinding(name, layers, options.context, others());
+    const { binding, inert, ...draft } = resolveDraft(name, layers, options.context, others());
+    const own = draft.layers.slice(0, layers.length);
+    for (const warning of withoutEffect({ pendingKeys: keysWithoutEffect(own), inert }))
+      this.logger.warn(warning);
     await this.formats.prepare([binding]);
     return () => {
       new ConfigurationValidator(options.context).validate(binding, others());

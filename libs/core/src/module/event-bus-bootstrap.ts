@@ -23,7 +23,12 @@ import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
 import { providedParts, type ProvidedParts } from './provided-parts.js';
-import { idleParts, warnOfMissingShutdownHooks, warnings } from './start-warnings.js';
+import {
+  idleParts,
+  unattendedStrategies,
+  warnings,
+  warnOfMissingShutdownHooks,
+} from './start-warnings.js';
 
 /** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
 @Injectable()
@@ -56,7 +61,11 @@ export class EventBusBootstrap
     this.kernel.assemble(options, discovered.handlers, failures, errorHandling);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
-    for (const warning of [...warnings(options), ...idleParts(options, discovered)])
+    for (const warning of [
+      ...warnings(options),
+      ...idleParts(options, discovered),
+      ...unattendedStrategies(options, discovered),
+    ])
       this.kernel.logger.warn(warning);
   }
 

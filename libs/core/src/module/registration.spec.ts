@@ -57,6 +57,18 @@ describe('a binding that is registered while the application runs', () => {
     await expect(paused).resolves.toMatchObject({ state: 'PAUSED' });
   });
 
+  it('is told what of its properties has no effect', async () => {
+    await register('tenants', {
+      ...tenants,
+      dlt: { replay: { maxReplays: 5 } },
+      topics: { partitions: 3 },
+    });
+    expect(world.said.warnings.filter((text) => text.includes('no effect'))).toEqual([
+      'These options are accepted, but have no effect in this version: bindings.tenants.dlt.replay.maxReplays.',
+      "bindings.tenants.topics.partitions (the registration) has no effect: provisioning is not 'create': no topic is created.",
+    ]);
+  });
+
   it('does not disturb those that run', async () => {
     const [before] = await world.members();
     await register();

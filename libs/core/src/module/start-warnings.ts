@@ -11,8 +11,17 @@ const HOOKS_PATIENCE_MS = 1_000;
 
 /** What is no reason to stop, but nobody should have to find out by himself. */
 export function warnings(options: ResolvedOptions): readonly string[] {
-  return [...enablement(options), ...unused(options), ...pending(options)];
+  return [...enablement(options), ...unused(options), ...withoutEffect(options)];
 }
+
+/** Of all bindings, or of one that is registered at run time. */
+export const withoutEffect = ({
+  pendingKeys,
+  inert,
+}: Pick<ResolvedOptions, 'pendingKeys' | 'inert'>): readonly string[] => [
+  ...pending(pendingKeys),
+  ...inert,
+];
 
 function enablement({ enabled, bindings }: ResolvedOptions): readonly string[] {
   if (enabled !== 'unconfigured') return [];
@@ -28,10 +37,31 @@ function unused({ unusedKeys }: ResolvedOptions): readonly string[] {
   );
 }
 
-function pending({ pendingKeys }: ResolvedOptions): readonly string[] {
+function pending(pendingKeys: ResolvedOptions['pendingKeys']): readonly string[] {
   if (pendingKeys.length === 0) return [];
   const paths = pendingKeys.map(({ path }) => path).join(', ');
   return [`These options are accepted, but have no effect in this version: ${paths}.`];
+}
+
+/** Strategies that somebody of the application has to carry out, where nobody does: their records are only stored. */
+export function unattendedStrategies(
+  { bindings, enabled }: ResolvedOptions,
+  { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
+): readonly string[] {
+  if (enabled !== 'enabled') return [];
+  const needed = [
+    { strategy: 'CUSTOM', decorator: '@DltHandler', found: dltHandlers },
+    { strategy: 'ALERT_AND_STORE', decorator: '@DltAlert', found: dltAlerts },
+  ] as const;
+  return needed.flatMap(({ strategy, decorator, found }) =>
+    bindings
+      .filter(({ dlt }) => dlt.strategy === strategy)
+      .filter(({ name }) => !found.some(({ binding }) => (binding ?? name) === name))
+      .map(
+        ({ name }) =>
+          `Binding '${name}' has dlt.strategy '${strategy}', but no ${decorator} is there for it: its dead letters are only stored. Add one, or set dlt.strategy to 'STORE_ONLY'.`,
+      ),
+  );
 }
 
 /** What was found for a binding whose `dlt.strategy` never asks for it: it must not look as if it worked. */

@@ -398,6 +398,55 @@ describe('what is for the dead letters of a binding that is not there', () => {
   });
 });
 
+describe('a strategy for dead letters that nobody carries out', () => {
+  @Injectable()
+  class Undertaker {
+    @DltHandler('orders')
+    bury(): void {}
+    @DltAlert()
+    cryForAll(): void {}
+  }
+  const unattended = async (
+    strategy: 'CUSTOM' | 'ALERT_AND_STORE',
+    providers: readonly (typeof Undertaker)[] = [],
+  ): Promise<readonly string[]> => {
+    await world.startOrders([Orders, ...providers], { dlt: { strategy } });
+    return world.said.warnings.filter((text) => text.includes('only stored'));
+  };
+
+  it.each([
+    ['CUSTOM', '@DltHandler'],
+    ['ALERT_AND_STORE', '@DltAlert'],
+  ] as const)('is told at start: %s', async (strategy, decorator) => {
+    expect(await unattended(strategy)).toEqual([
+      `Binding 'orders' has dlt.strategy '${strategy}', but no ${decorator} is there for it: its dead letters are only stored. Add one, or set dlt.strategy to 'STORE_ONLY'.`,
+    ]);
+  });
+
+  it.each(['CUSTOM', 'ALERT_AND_STORE'] as const)(
+    'is not, where somebody does: %s',
+    async (given) => {
+      expect(await unattended(given, [Undertaker])).toEqual([]);
+    },
+  );
+});
+
+describe('options that something else leaves without effect', () => {
+  it('are told at start', async () => {
+    await world.startOrders([Orders], { topics: { partitions: 3 } });
+    expect(world.said.warnings).toContain(
+      "bindings.orders.topics.partitions (the options) has no effect: provisioning is not 'create': no topic is created.",
+    );
+  });
+
+  it('stop the start where they are surely a mistake', async () => {
+    const start = world.startOrders([Orders], { strictExhaustion: 'PAUSE_PARTITION' });
+    expect(String(await errorOf(start))).toContain(
+      'bindings.orders.strictExhaustion: has no effect',
+    );
+  });
+});
+
 it('Nothing is told of an application that lacks nothing', async () => {
   for (const topic of ['orders.retry-1', 'orders.retry-2', 'orders.retry-3', 'orders.DLT'])
     await world.topic(topic);

@@ -103,6 +103,16 @@ describe('A resilient consumer’s settings', () => {
     ]);
   });
 
+  it.each([
+    [{ Delay: 5_000 }, ['KafkaConsumer.RetryPolicy.Delay']],
+    [{ Delay: 5_000, RetryAttempts: 0 }, ['KafkaConsumer.RetryPolicy.Delay']],
+    [{ Delay: 5_000, RetryAttempts: 1 }, []],
+    [{ RetryAttempts: 0 }, []],
+  ])('list a delay between attempts that are none: %j', (RetryPolicy, keys) => {
+    const { unused } = loadResilientConfig({ ...MINIMAL.KafkaConsumer, RetryPolicy });
+    expect(unused.map(({ key }) => key)).toEqual(keys);
+  });
+
   it.each<[unknown, string]>([
     [
       { RetryPolicy: { RetryAttempts: 'many', Delay: 1 } },

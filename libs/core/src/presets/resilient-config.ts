@@ -48,7 +48,7 @@ export function loadResilientConfig(
   return {
     source: SOURCE,
     options,
-    unused: unusedIn(section),
+    unused: [...unusedIn(section), ...delayOfNothing(section)],
   };
 }
 
@@ -116,6 +116,13 @@ function unusedIn(section: PlainObject): readonly UnusedKey[] {
     ...keysOtherThan(section['Error'], ['TopicName'], 'Error.'),
     ...keysOtherThan(section['RetryPolicy'], ['Delay', 'RetryAttempts'], 'RetryPolicy.'),
   ];
+}
+
+/** A delay between attempts that are none. */
+function delayOfNothing({ RetryPolicy: policy }: PlainObject): readonly UnusedKey[] {
+  if (!isPlainObject(policy) || policy['Delay'] === undefined || policy['RetryAttempts']) return [];
+  const reason = 'RetryAttempts names no attempts, so that there are no retry topics';
+  return [{ source: SOURCE, key: `${SOURCE}.RetryPolicy.Delay`, reason }];
 }
 
 function keysOtherThan(given: unknown, known: readonly string[], prefix: string): UnusedKey[] {
