@@ -11,6 +11,7 @@ import { timingRules } from './rules/timing-rules.js';
 import { topicRules } from './rules/topic-rules.js';
 import { transactionRules } from './rules/transaction-rules.js';
 import { show } from './show.js';
+import { staticMemberId } from './static-member-id.js';
 import { below, Violations } from './violations.js';
 
 const RULES = [
@@ -62,7 +63,10 @@ export class ConfigurationValidator {
     return violations.all;
   }
 
-  /** Two bindings that read one topic in one group would each get a part of its records. */
+  /**
+   * Two bindings that read one topic in one group would each get a part of its records; static
+   * members of one group that have the same id fence each other.
+   */
   clashes(
     binding: ResolvedBinding,
     others: readonly ResolvedBinding[],
@@ -72,6 +76,7 @@ export class ConfigurationValidator {
     for (const other of others) {
       // One that has the name already is refused for that, and by the registry.
       if (other.cluster !== binding.cluster || other.name === binding.name) continue;
+      rejectSharedId(binding, other, violations);
       const shared = mine.find(({ topic, groupId }) =>
         readsOf(other).some((read) => read.topic === topic && read.groupId === groupId),
       );
@@ -100,6 +105,43 @@ export class ConfigurationValidator {
     };
   }
 }
+
+function rejectSharedId(
+  binding: ResolvedBinding,
+  other: ResolvedBinding,
+  violations: Violations,
+): void {
+  const theirs = new Set(membersOf(other).map(memberKey));
+  const shared = membersOf(binding).find((member) => theirs.has(memberKey(member)));
+  if (!shared) return;
+  const message = `makes '${shared.id}', the id that a session of binding '${other.name}' has in group '${shared.groupId}' too: the two would fence each other, and one would never be read. Write {binding} into groupInstanceId.`;
+  const { groupInstanceId } = binding;
+  violations.add(
+    'STATIC_ID',
+    below(pathOf(binding.name), 'groupInstanceId'),
+    groupInstanceId,
+    message,
+  );
+}
+
+interface StaticMember {
+  readonly groupId: string;
+  readonly id: string;
+}
+
+/** Of one process. All of its bindings are on the same host, whatever that is called. */
+function membersOf(binding: ResolvedBinding): readonly StaticMember[] {
+  const { groupId, concurrency, retry } = binding;
+  if (!binding.staticMembership) return [];
+  return [{ groupId, concurrency }, ...retry.tiers].flatMap((group) =>
+    Array.from({ length: group.concurrency }, (_, index) => ({
+      groupId: group.groupId,
+      id: staticMemberId(binding, 'host', index) as string,
+    })),
+  );
+}
+
+const memberKey = ({ groupId, id }: StaticMember): string => `${groupId} ${id}`;
 
 const pathOf = (name: string): string => below('bindings', name);
 

@@ -304,6 +304,52 @@ describe('The options of the application', () => {
     const { bindings } = resolveOptions({ brokers: 'a:1', bindings: { a: binding, b: other } });
     expect(bindings).toHaveLength(2);
   });
+
+  describe('of one group with static members', () => {
+    const clusters = { default: { brokers: 'a:1' }, other: { brokers: 'b:1' } };
+    const both = (common: object, a: object = {}, b: object = {}) =>
+      complaints({
+        clusters,
+        bindings: {
+          a: { topic: 'a', groupId: 'shop', staticMembership: true, ...common, ...a },
+          b: { topic: 'b', groupId: 'shop', staticMembership: true, ...common, ...b },
+        },
+      });
+    const groupInstanceId = 'shop-{hostname}-{index}';
+    const rest =
+      'the two would fence each other, and one would never be read. Write {binding} into groupInstanceId.';
+
+    it('are refused where two sessions of one process would have one id', () => {
+      expect(both({ groupInstanceId })).toEqual([
+        `STATIC_ID bindings.b.groupInstanceId: makes 'shop-host-0', the id that a session of binding 'a' has in group 'shop' too: ${rest}`,
+      ]);
+      const [one, two] = [{ groupInstanceId: 'x-1{index}' }, { groupInstanceId: 'x-{index}' }];
+      expect(both({ concurrency: 11 }, one, two)[0]).toContain("makes 'x-10'");
+    });
+
+    it('are refused where sessions of their retry topics would', () => {
+      const tiers = [{ concurrency: 2 }];
+      const [one, two] = [{ groupInstanceId: 'x-1{index}' }, { groupInstanceId: 'x-{index}' }];
+      expect(both({ retry: { tiers: [{ concurrency: 11 }] } }, one, two)).toEqual([
+        `STATIC_ID bindings.b.groupInstanceId: makes 'x-10', the id that a session of binding 'a' has in group 'shop.retry-1' too: ${rest}`,
+      ]);
+      expect(both({ retry: { tiers } }, one, two)).toEqual([]);
+    });
+
+    it.each([
+      ['the ids have the binding in them', { groupInstanceId: `{binding}-${groupInstanceId}` }, {}],
+      ['they are as they are by default', {}, {}],
+      ['their groups differ', { groupInstanceId }, { groupId: 'another' }],
+      ['their clusters differ', { groupInstanceId }, { cluster: 'other' }],
+      [
+        'one is static only',
+        { groupInstanceId },
+        { staticMembership: false, groupInstanceId: undefined },
+      ],
+    ])('are allowed where %s', (_, common, b) => {
+      expect(both(common, {}, b)).toEqual([]);
+    });
+  });
 });
 
 describe('A feature', () => {

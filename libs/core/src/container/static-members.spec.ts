@@ -29,6 +29,13 @@ describe('The id of a static member', () => {
     expect(id.endsWith('-12')).toBe(true);
   });
 
+  it('keeps its index wherever that stands: the host is what is cut', () => {
+    const named = member({ groupInstanceId: '{index}-{hostname}-{hostname}.{binding}' });
+    const id = staticMemberId(named, `${'h'.repeat(300)}-pod-7`, 12)!;
+    expect(id).toMatch(/^12-h+-pod-7-h+-pod-7\.orders$/);
+    expect(id.length).toBeLessThanOrEqual(249);
+  });
+
   it('reaches each session of the main topic and of the tiers', async () => {
     const { add, lifecycle, intake, runtime } = busWith();
     add(member({ concurrency: 2, tiers: [tier(1)] }));

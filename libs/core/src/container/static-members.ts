@@ -1,23 +1,8 @@
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 
+export { staticMemberId } from '../config/static-member-id.js';
+
 type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstanceId'>;
-
-/** As Kafka's own clients allow them. */
-const LONGEST = 249;
-
-/** The name of a session that outlives it; undefined for a member without one. Tiers are groups of their own, so one name does for all. */
-export function staticMemberId(
-  { name, staticMembership, groupInstanceId }: Member,
-  hostname: string,
-  index: number,
-): string | undefined {
-  if (!staticMembership) return undefined;
-  const parts: Readonly<Record<string, string>> = { binding: name, hostname, index: String(index) };
-  return groupInstanceId
-    .replaceAll(/\{(\w+)\}/g, (_, key: string) => parts[key] ?? '')
-    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
-    .slice(-LONGEST);
-}
 
 /** The random ends that Kubernetes gives the pods of a Deployment, and Docker its containers. */
 const PASSING_NAMES = [
