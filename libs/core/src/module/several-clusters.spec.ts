@@ -129,8 +129,8 @@ describe('a binding that its handler describes', () => {
       default: { driver: memory({ broker: world.broker, clientId: 'bus' }) },
       asia: { driver: memory({ broker: asia, clientId: 'bus' }) },
     };
-    const bindings = options.topic === undefined ? { fresh } : {};
-    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, bindings });
+    const configured = options.topic === undefined && { bindings: { fresh } };
+    const bus = EventBusModule.forRoot({ runtime: world.runtime, clusters, ...configured });
     return errorOf(
       world
         .start({ imports: [bus], providers: [Fresh] })
