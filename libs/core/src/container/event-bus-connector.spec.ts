@@ -104,6 +104,20 @@ describe('registering a binding while the bus runs', () => {
   });
 });
 
+describe('registering a binding that cannot start', () => {
+  it('says why, also where somebody else has destroyed it meanwhile', async () => {
+    const { connector, intake, registry } = busWith();
+    intake.refused.add('eventbus-orders-0');
+    registry.onChange(({ registration }) => {
+      if (registration.startFailure && registry.get('orders')) registry.unregister('orders');
+    });
+    await expect(connector.register('orders', properties, handler)).rejects.toThrow(
+      'eventbus-orders-0 is refused',
+    );
+    expect(connector.listBindings()).toEqual([]);
+  });
+});
+
 describe('commanding a binding', () => {
   it('answers each command with the new state', async () => {
     const { connector } = busWith();

@@ -7,7 +7,7 @@ import type { Decision } from '../model/delivery.js';
 import type { RecordHandler } from '../model/record-handler.js';
 import type { Admission } from './admission.js';
 import { assertBindingName } from './binding-name.js';
-import type { BindingRef } from '../model/binding-ref.js';
+import { nameOf, type BindingRef } from '../model/binding-ref.js';
 import {
   containersOf,
   snapshotOf,
@@ -16,6 +16,7 @@ import {
 } from './container-registration.js';
 import type { ContainerRegistry } from './container-registry.js';
 import { DISABLED, healthOf, type EventBusHealth } from './event-bus-health.js';
+import { asError } from './failures.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 
 /**
@@ -131,6 +132,18 @@ export class EventBusConnector {
     return healthOf(registry.listAll(), !admission.isOpen, runtime.now());
   }
 
+  /** Why it could not start is what the caller must hear; that it is gone already, for instance, is not. */
+  async #forget(ref: BindingRef): Promise<void> {
+    try {
+      await this.options.lifecycle.destroy(ref, { reason: 'could not start' });
+    } catch (error) {
+      this.options.logger.warn('A binding that could not start could not be destroyed either', {
+        binding: nameOf(ref),
+        error: asError(error).message,
+      });
+    }
+  }
+
   /** A binding that could not begin is not left behind: the caller may correct it and register it again. */
   async #startOrForget(
     { cluster, bindingName: name }: ContainerRegistration,
@@ -140,7 +153,7 @@ export class EventBusConnector {
     try {
       return await lifecycle.start(ref, { reason: 'registered' });
     } catch (error) {
-      await lifecycle.destroy(ref, { reason: 'could not start' });
+      await this.#forget(ref);
       throw error;
     }
   }
