@@ -19,7 +19,7 @@ describeWithKafka('a process whose event bus is configured wrongly', (kafka) => 
         child.kill();
       }
       expect(child.stdout).not.toContain('started');
-      expect(child.stderr).toContain('The event bus cannot start: 3 things are wrong');
+      expect(child.stderr).toContain('3 things are wrong in the configuration of the event bus');
       expect(child.stderr).toContain("bindings.orders.concurency: there is no option 'concurency'");
       expect(child.stderr).toContain('bindings.payments.ackMode:');
       expect(child.stderr).toContain('Handlers.handle in App (orders).sessionTimeoutMs:');

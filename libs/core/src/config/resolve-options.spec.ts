@@ -260,7 +260,7 @@ describe('The options of the application', () => {
     })();
     expect(error).toBeInstanceOf(ConfigurationValidationException);
     expect(error?.message.split('\n')).toEqual([
-      'The event bus cannot start: 4 things are wrong in its configuration.',
+      '4 things are wrong in the configuration of the event bus:',
       "  - shutdown.drain: there is no option 'drain' here. Known are: drainTimeoutMs.",
       "  - brokers: 'a' is not a broker address. Write host:port, such as 'kafka-1:9092', without a scheme.",
       "  - bindings.a.groupId: is missing: every binding reads in a consumer group. Add groupId: 'the-group' here, or in defaults for all bindings.",

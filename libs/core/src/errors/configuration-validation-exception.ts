@@ -13,7 +13,7 @@ export interface ConfigurationViolation {
   readonly message: string;
 }
 
-/** Everything that is wrong, at once. */
+/** Everything that is wrong, at once: in the options, or in a binding that is registered at run time. */
 export class ConfigurationValidationException extends EventBusException {
   readonly code = 'CONFIGURATION_INVALID';
   readonly retriable = false;
@@ -21,7 +21,7 @@ export class ConfigurationValidationException extends EventBusException {
   constructor(readonly violations: readonly ConfigurationViolation[]) {
     super(
       [
-        `The event bus cannot start: ${violations.length} ${violations.length === 1 ? 'thing is' : 'things are'} wrong in its configuration.`,
+        `${violations.length} ${violations.length === 1 ? 'thing is' : 'things are'} wrong in the configuration of the event bus:`,
         ...violations.map(({ path, message }) => `  - ${path}: ${message}`),
       ].join('\n'),
     );

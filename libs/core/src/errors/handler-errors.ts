@@ -8,7 +8,7 @@ export class HandlerDiscoveryException extends EventBusException {
   constructor(readonly problems: readonly string[]) {
     super(
       [
-        'The event bus cannot start: its handlers and bindings do not fit.',
+        'Handlers and bindings of the event bus do not fit:',
         ...problems.map((problem) => `  - ${problem}`),
       ].join('\n'),
     );

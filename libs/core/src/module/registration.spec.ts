@@ -142,6 +142,13 @@ describe('a binding that is registered while the application runs', () => {
     expect(connector().listBindings()).toHaveLength(1);
   });
 
+  it('is refused in words that fit: the bus has started long ago', async () => {
+    const registering = register('tenants', { ...tenants, concurrency: 0 });
+    await expect(registering).rejects.toThrow(
+      /^1 thing is wrong in the configuration of the event bus:\n {2}- bindings\.tenants\.concurrency/,
+    );
+  });
+
   it('is refused without a handler', async () => {
     const registering = connector().register('tenants', tenants, undefined as never);
     await expect(registering).rejects.toMatchObject({ code: 'HANDLER_DISCOVERY' });
