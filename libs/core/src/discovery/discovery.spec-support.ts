@@ -1,7 +1,7 @@
 import { Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
-import type { HandlerDiscoveryException } from '../errors/handler-errors.js';
+import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { HandlerDefinition } from './handler-definition.js';
@@ -23,7 +23,9 @@ export async function explore(
   }).compile();
   prepare(app);
   await app.init();
-  return { app, ...app.get(HandlerExplorer).explore() };
+  const discovered = app.get(HandlerExplorer).explore();
+  if (discovered.problems.length > 0) throw new HandlerDiscoveryException(discovered.problems);
+  return { app, ...discovered };
 }
 
 /** What stops the start of an application of these providers. */

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
-import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
 import { handlerConflicts } from './handler-conflicts.js';
 import type { HandlerDefinition } from './handler-definition.js';
@@ -22,6 +21,8 @@ export interface Discovered {
   readonly hosts: readonly DiscoveredHost[];
   /** Of all hosts, as Nest's container knows them. */
   readonly hostIds: readonly string[];
+  /** Where there are any, the start is refused. What is wrong is among the rest as far as it is known. */
+  readonly problems: readonly string[];
 }
 
 /** Finds the decorated methods of all providers and controllers, the inherited ones included. */
@@ -33,7 +34,7 @@ export class HandlerExplorer {
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
   ) {}
 
-  /** Throws HandlerDiscoveryException with everything that is wrong. Constructs nothing. */
+  /** Constructs nothing. */
   explore(): Discovered {
     const inspections = this.#hosts().flatMap((host) => this.#inspect(host));
     const handlers = inspections.flatMap((inspection) => inspection.handlers);
@@ -46,7 +47,6 @@ export class HandlerExplorer {
       ...handlerConflicts(ofClasses.flatMap((inspection) => inspection.handlers)),
       ...rivalDltHandlers(ofClasses.flatMap((inspection) => inspection.dltHandlers)),
     ];
-    if (problems.length > 0) throw new HandlerDiscoveryException(problems);
     return {
       handlers,
       dltHandlers,
@@ -55,6 +55,7 @@ export class HandlerExplorer {
         host.kind === 'static' ? [{ instance: host.instance, module: host.module }] : [],
       ),
       hostIds: inspections.map(({ host }) => host.id),
+      problems,
     };
   }
 

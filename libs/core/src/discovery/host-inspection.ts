@@ -13,11 +13,11 @@ import { handlerCall, type HandlerCall } from './handler-call.js';
 import { handlerDeclarations } from './handler-declaration.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
-import { describeHandler } from './handler-functions.js';
+import { describeHandler, type HandlerDescription } from './handler-functions.js';
 import type { HandlerHost } from './handler-host.js';
 import { eventTypeHandlerDeclarations } from './handles-events.js';
 import { misplacedDecorators } from './misplaced-decorator.js';
-import { dltProblems, optionProblems } from './option-problems.js';
+import { dltProblems, isName, optionProblems } from './option-problems.js';
 import { foreignParameters } from './parameters.js';
 
 const EVENT_TYPE_HANDLER_METHODS = ['getEventType', 'handleEvent'];
@@ -84,13 +84,19 @@ export class HostInspection {
       ...missingEnhancers(this.container, this.host, method),
     ];
     this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
-    if (wrong.length > 0) return;
+    const description = describeHandler(binding, form, origin, options);
+    if (wrong.length > 0) {
+      this.#addWrong(description);
+      return;
+    }
     const invokeWith = (scope: EnhancerScope) => this.#invoke(method, form, scope);
-    this.handlers.push({
-      ...describeHandler(binding, form, origin, options),
-      invoke: invokeWith('local'),
-      invokeWith,
-    });
+    this.handlers.push({ ...description, invoke: invokeWith('local'), invokeWith });
+  }
+
+  /** What it says about its binding is looked at all the same. Nobody calls it: the start is refused. */
+  #addWrong(description: HandlerDescription): void {
+    if (isName(description.binding))
+      this.handlers.push({ ...description, invoke: () => undefined });
   }
 
   #invoke(

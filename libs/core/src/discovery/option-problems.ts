@@ -30,7 +30,7 @@ export function dltProblems(
   ];
 }
 
-function isName(value: unknown): boolean {
+export function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 

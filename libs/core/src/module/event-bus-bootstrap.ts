@@ -15,7 +15,6 @@ import { Violations } from '../config/violations.js';
 import { HandlerExplorer, type Discovered } from '../discovery/handler-explorer.js';
 import { matchDltHandlers, matchHandlers } from '../discovery/match-handlers.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
-import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import { describeEarlyCloser, findEarlyClosers, type EarlyCloser } from './early-closers.js';
 import { EventBusKernel } from './event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
@@ -29,6 +28,12 @@ import {
   warnings,
   warnOfMissingShutdownHooks,
 } from './start-warnings.js';
+import { WrongStart } from './wrong-start.js';
+
+interface Settled {
+  readonly options: ResolvedOptions;
+  readonly parts: ProvidedParts;
+}
 
 /** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
 @Injectable()
@@ -49,16 +54,12 @@ export class EventBusBootstrap
   async onModuleInit(): Promise<void> {
     this.#refuseSecondBus();
     const consumers = findConsumers(this.discovery.getProviders());
-    const discovered = withConsumers(consumers, () => this.explorer.explore());
-    const parts = this.#providedParts();
-    const options = this.#resolve(discovered, parts);
-    const problems = options.enabled === 'enabled' ? misfits(options, discovered) : [];
-    if (problems.length > 0) throw new HandlerDiscoveryException(problems);
+    const discovered = withConsumers(this.explorer.explore(), consumers);
+    const { options, parts } = this.#settle(discovered);
     const { dltHandlers, dltAlerts } = discovered;
-    const { classifier, errorHandling } = parts;
     await this.kernel.prepare(options);
-    const failures = { classifier, dltHandlers, dltAlerts };
-    this.kernel.assemble(options, discovered.handlers, failures, errorHandling);
+    const failures = { classifier: parts.classifier, dltHandlers, dltAlerts };
+    this.kernel.assemble(options, discovered.handlers, failures, parts.errorHandling);
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
     for (const warning of [
@@ -83,6 +84,19 @@ export class EventBusBootstrap
   /** Only now have the last requests been answered, and nobody publishes any more. */
   async onApplicationShutdown(): Promise<void> {
     await this.kernel.closeClusters();
+  }
+
+  /** Handlers, providers and options tell what is wrong with them together. */
+  #settle(discovered: Discovered): Settled {
+    const wrong = new WrongStart();
+    wrong.addProblems(discovered.problems);
+    const violations = new Violations();
+    const parts = providedParts(this.discovery.getProviders(), violations);
+    wrong.addViolations(violations.all);
+    const options = wrong.try(() => this.#resolve(discovered, parts));
+    if (options?.enabled === 'enabled') wrong.addProblems(misfits(options, discovered));
+    wrong.throwIfAny();
+    return { options: options!, parts };
   }
 
   #resolve({ handlers }: Discovered, { naming }: ProvidedParts): ResolvedOptions {
@@ -140,13 +154,6 @@ export class EventBusBootstrap
     return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
   }
 
-  #providedParts(): ProvidedParts {
-    const violations = new Violations();
-    const parts = providedParts(this.discovery.getProviders(), violations);
-    violations.throwIfAny();
-    return parts;
-  }
-
   #refuseSecondBus(): void {
     if (this.#instancesOf(EventBusBootstrap).length < 2) return;
     const message =
@@ -171,12 +178,13 @@ export class EventBusBootstrap
 }
 
 function misfits(
-  options: ResolvedOptions,
-  { handlers, dltHandlers, dltAlerts }: Discovered,
+  { bindings, clusters, bindingsWithoutHandler }: ResolvedOptions,
+  { handlers, dltHandlers, dltAlerts, problems }: Discovered,
 ): readonly string[] {
-  const { bindings, clusters } = options;
+  // A binding may seem to have no handler because of what is wrong with it.
+  const withoutHandler = problems.length > 0 ? 'allow' : bindingsWithoutHandler;
   return [
-    ...matchHandlers(bindings, handlers, options),
+    ...matchHandlers(bindings, handlers, { bindingsWithoutHandler: withoutHandler }),
     ...matchDltHandlers(bindings, Object.keys(clusters), [...dltHandlers, ...dltAlerts]),
   ];
 }

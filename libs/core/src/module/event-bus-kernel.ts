@@ -3,7 +3,6 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import { mergeLayers } from '../config/merge-layers.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
-import { Violations } from '../config/violations.js';
 import { Admission } from '../container/admission.js';
 import { CircuitBreakerLifecycleBridge } from '../container/circuit-breaker-lifecycle-bridge.js';
 import { ContainerFactory } from '../container/container-factory.js';
@@ -16,7 +15,6 @@ import { ShutdownCoordinator } from '../container/shutdown-coordinator.js';
 import { startBindings, type StartupReport } from '../container/startup.js';
 import { handlersOf } from '../discovery/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
-import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { createIntakeSession } from '../intake/intake-session.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
@@ -30,6 +28,7 @@ import { Clusters } from './clusters.js';
 import { NO_FAILURE_PARTS, type FailureParts } from './failure-road.js';
 import { publishTargets } from './publish-targets.js';
 import { TopicChecks } from './topic-checks.js';
+import { WrongStart } from './wrong-start.js';
 
 const DEFAULT_CLUSTER = 'default';
 
@@ -127,19 +126,13 @@ export class EventBusKernel {
     { bindings }: ResolvedOptions,
     handlers: readonly HandlerDefinition[],
   ): readonly ContainerRegistration[] {
-    const violations = new Violations();
+    const wrong = new WrongStart();
     const built = bindings.flatMap((binding) => {
       const own = handlersOf(binding, handlers);
       if (own.length === 0) return [];
-      try {
-        return [this.#builder.build(binding, own)];
-      } catch (error) {
-        if (!(error instanceof ConfigurationValidationException)) throw error;
-        violations.include(error.violations);
-        return [];
-      }
+      return wrong.try(() => this.#builder.build(binding, own)) ?? [];
     });
-    violations.throwIfAny();
+    wrong.throwIfAny();
     return built;
   }
 

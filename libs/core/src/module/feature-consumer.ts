@@ -77,31 +77,18 @@ export function findConsumers(wrappers: readonly InstanceWrapper[]): FoundConsum
   };
 }
 
-/** Decorated methods and consumers go by the same rules. Throws with everything that is wrong. */
-export function withConsumers(consumers: FoundConsumers, explore: () => Discovered): Discovered {
-  const explored = problemsOrResult(explore);
-  const handlers = [...(explored.result?.handlers ?? []), ...consumers.handlers];
-  const problems = [...explored.problems, ...consumers.problems, ...handlerConflicts(handlers)];
-  if (!explored.result || problems.length > 0) throw new HandlerDiscoveryException(problems);
-  const { hosts, hostIds } = explored.result;
+/** Decorated methods and consumers go by the same rules. */
+export function withConsumers(explored: Discovered, consumers: FoundConsumers): Discovered {
+  const handlers = [...explored.handlers, ...consumers.handlers];
+  // What is wrong among the decorated methods was found with them.
+  const compared = explored.problems.length > 0 ? consumers.handlers : handlers;
   return {
-    ...explored.result,
+    ...explored,
     handlers,
-    hosts: firstOfEachInstance([...hosts, ...consumers.hosts]),
-    hostIds: [...new Set([...hostIds, ...consumers.hostIds])],
+    hosts: firstOfEachInstance([...explored.hosts, ...consumers.hosts]),
+    hostIds: [...new Set([...explored.hostIds, ...consumers.hostIds])],
+    problems: [...explored.problems, ...consumers.problems, ...handlerConflicts(compared)],
   };
-}
-
-function problemsOrResult(explore: () => Discovered): {
-  readonly result?: Discovered;
-  readonly problems: readonly string[];
-} {
-  try {
-    return { result: explore(), problems: [] };
-  } catch (error) {
-    if (error instanceof HandlerDiscoveryException) return { problems: error.problems };
-    throw error;
-  }
 }
 
 function consumersOf(given: unknown, module: InstanceWrapper['host']): readonly FoundConsumers[] {

@@ -1,5 +1,6 @@
 import { memory } from '@nest-event-bus/broker/memory';
-import { Injectable, Module, Scope, type Provider } from '@nestjs/common';
+import { Injectable, Module, Scope, type CanActivate, type Provider } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { DltAlert, DltHandler } from '../discovery/dlt-decorators.js';
 import { EventHandler } from '../discovery/event-handler.js';
@@ -63,6 +64,34 @@ describe('a configuration that is wrong', () => {
     ]);
     for (const { path, message } of violations)
       expect(String(error)).toContain(`  - ${path}: ${message}`);
+  });
+
+  it('hides nothing that is wrong with handlers and providers, nor is hidden by it', async () => {
+    @Injectable()
+    class Wrong {
+      @EventHandler('orders', { filter: 'x' as never, concurency: 2 } as never)
+      handle(): void {}
+      @EventHandler('orders')
+      rival(): void {}
+      @DltHandler('orders')
+      bury(): void {}
+      @DltHandler('orders')
+      again(): void {}
+    }
+    const bus = world.bus({ bindings: { orders: { ...orders, concurrency: 0 } } });
+    const providers = [Wrong, { provide: EXCEPTION_CLASSIFIER, useValue: {} }];
+    const error = await errorOf(world.start({ imports: [bus], providers }));
+    expect(error).toBeInstanceOf(ConfigurationValidationException);
+    const { violations } = error as ConfigurationValidationException;
+    expect(violations.map(({ rule, path }) => `${rule} ${path}`).sort()).toEqual([
+      'HANDLERS handlers',
+      'HANDLERS handlers',
+      'HANDLERS handlers',
+      'NUMBER bindings.orders.concurrency',
+      'PROVIDER EXCEPTION_CLASSIFIER',
+      'UNKNOWN_KEY Wrong.handle in RootTestModule (orders).concurency',
+    ]);
+    expect(String(error)).toContain('  - handlers: Wrong.handle in RootTestModule: its filter');
   });
 
   it('suggests what was meant', async () => {
@@ -190,6 +219,43 @@ describe('handlers and bindings that do not fit', () => {
       handle(): void {}
     }
     expect(await problemsOf([Typo], { orders, payments })).toHaveLength(3);
+  });
+
+  it('are told with what is wrong with the handlers themselves', async () => {
+    @Injectable()
+    class Typo {
+      @EventHandler('order')
+      handle(): void {}
+      @EventHandler('orders', { type: '' })
+      nameless(): void {}
+    }
+    expect(await problemsOf([Typo], { orders })).toEqual([
+      'Typo.nameless in RootTestModule: its type is not a name.',
+      expect.stringContaining("Did you mean 'orders'?"),
+    ]);
+  });
+
+  it("are told of all bindings at once, with enhancers: 'all' too", async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Scoped implements CanActivate {
+      canActivate(): boolean {
+        return true;
+      }
+    }
+    @Injectable()
+    class Both {
+      @EventHandler('orders')
+      one(): void {}
+      @EventHandler('payments')
+      other(): void {}
+    }
+    const all = { enhancers: 'all' } as const;
+    const guard = { provide: APP_GUARD, useClass: Scoped };
+    const bindings = { orders: { ...orders, ...all }, payments: { ...payments, ...all } };
+    expect(await problemsOf([Both, guard], bindings)).toEqual([
+      expect.stringContaining('Both.one'),
+      expect.stringContaining('Both.other'),
+    ]);
   });
 
   it('stop the start: two handlers for one type', async () => {

@@ -1,0 +1,43 @@
+import {
+  ConfigurationValidationException,
+  type ConfigurationViolation,
+} from '../errors/configuration-validation-exception.js';
+import { HandlerDiscoveryException } from '../errors/handler-errors.js';
+
+/** Gathers what is wrong with options and with handlers, so that neither hides the other. */
+export class WrongStart {
+  readonly #violations: ConfigurationViolation[] = [];
+  readonly #problems: string[] = [];
+
+  addProblems(problems: readonly string[]): void {
+    this.#problems.push(...problems);
+  }
+
+  addViolations(violations: readonly ConfigurationViolation[]): void {
+    this.#violations.push(...violations);
+  }
+
+  /** What it gives; undefined, and a note of it, where it says what is wrong. */
+  try<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof ConfigurationValidationException) this.addViolations(error.violations);
+      else if (error instanceof HandlerDiscoveryException) this.addProblems(error.problems);
+      else throw error;
+      return undefined;
+    }
+  }
+
+  throwIfAny(): void {
+    if (this.#violations.length > 0) {
+      const problems = this.#problems.map(asViolation);
+      throw new ConfigurationValidationException([...this.#violations, ...problems]);
+    }
+    if (this.#problems.length > 0) throw new HandlerDiscoveryException(this.#problems);
+  }
+}
+
+function asViolation(message: string): ConfigurationViolation {
+  return { rule: 'HANDLERS', binding: undefined, path: 'handlers', value: undefined, message };
+}
