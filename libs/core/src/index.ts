@@ -81,6 +81,7 @@ export type {
   ContainerRegistration,
   LastCommand,
 } from './container/container-registration.js';
+export { ContainerFactory, type ContainerParts } from './container/container-factory.js';
 export { ContainerRegistry, type RegistryChange } from './container/container-registry.js';
 export { EventBusConnector } from './container/event-bus-connector.js';
 export type {

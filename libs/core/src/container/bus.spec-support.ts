@@ -93,7 +93,7 @@ export function busWith({
   const driver = real?.driver ?? noDriver;
   const registry = new ContainerRegistry(runtime, logger);
   const admission = new Admission();
-  const slots = new JoinSlots(runtime, joinConcurrency);
+  const slots = new JoinSlots(runtime, () => joinConcurrency);
   const factory = new ContainerFactory({ createSession, slots, runtime, logger });
   const shared = { registry, admission, runtime, logger, drainTimeoutMs: () => DRAIN_TIMEOUT_MS };
   const lifecycle = new LifecycleManager(shared);

@@ -22,7 +22,7 @@ const startedAmong = (sessions: readonly FakeSession[]): number =>
 
 describe('join slots', () => {
   it('let no more sessions join at the same time than there are slots, first come first served', async () => {
-    const slots = new JoinSlots(runtime, 2);
+    const slots = new JoinSlots(runtime, () => 2);
     const gates = [0, 1, 2, 3].map(() => new Deferred());
     const sessions = gates.map(({ promise }) => session({ joins: promise }));
     joinAll(slots, sessions);
@@ -34,14 +34,14 @@ describe('join slots', () => {
   });
 
   it('get all of three hundred in', async () => {
-    const slots = new JoinSlots(runtime, 16);
+    const slots = new JoinSlots(runtime, () => 16);
     const sessions = Array.from({ length: 300 }, () => session());
     await Promise.all(sessions.map((one) => slots.join(one, untilEnd())));
     expect(startedAmong(sessions)).toBe(300);
   });
 
   it('are given back after 100 ms by a session that goes on joining: it waits, as a stock broker makes new groups do', async () => {
-    const slots = new JoinSlots(runtime, 1);
+    const slots = new JoinSlots(runtime, () => 1);
     const sessions = [session({ joins: 'never' }), session()];
     joinAll(slots, sessions);
     await runtime.advance(99);
@@ -51,7 +51,7 @@ describe('join slots', () => {
   });
 
   it('are given back at once by a session that waits for its broker or its topic', async () => {
-    const slots = new JoinSlots(runtime, 1);
+    const slots = new JoinSlots(runtime, () => 1);
     const sessions = [session({ joins: 'never' }), session({ joins: 'never' }), session()];
     joinAll(slots, sessions);
     await runtime.settle();
@@ -62,7 +62,7 @@ describe('join slots', () => {
   });
 
   it('are not taken by a session whose container was closed while it waited', async () => {
-    const slots = new JoinSlots(runtime, 1);
+    const slots = new JoinSlots(runtime, () => 1);
     const [holder, leaver, next] = [session({ joins: 'never' }), session(), session()];
     joinAll(slots, [holder]);
     const leaving = new AbortController();
@@ -77,7 +77,7 @@ describe('join slots', () => {
   it('leave no timer and no subscription behind', async () => {
     const clock = new VirtualRuntime();
     const one = session();
-    await new JoinSlots(clock, 1).join(one, untilEnd());
+    await new JoinSlots(clock, () => 1).join(one, untilEnd());
     expect([clock.pendingTimers, one.listeners]).toEqual([0, 0]);
   });
 });

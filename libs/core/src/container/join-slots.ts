@@ -17,14 +17,12 @@ type Joining = Pick<IntakeSession, 'start' | 'onStatus'>;
  */
 export class JoinSlots {
   readonly #queue = new Set<Deferred>();
-  #free: number;
+  #taken = 0;
 
   constructor(
     private readonly runtime: Runtime,
-    concurrency: number,
-  ) {
-    this.#free = concurrency;
-  }
+    private readonly concurrency: () => number,
+  ) {}
 
   /**
    * Settles with what the session's `start` settles with; rejects with ClosedError when `signal`
@@ -49,8 +47,8 @@ export class JoinSlots {
 
   async #enter(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw closedBeforeItsTurn();
-    if (this.#free > 0) {
-      this.#free -= 1;
+    if (this.#taken < this.concurrency()) {
+      this.#taken += 1;
       return;
     }
     const turn = new Deferred();
@@ -65,7 +63,7 @@ export class JoinSlots {
   #leave(): void {
     const [next] = this.#queue;
     if (!next) {
-      this.#free += 1;
+      this.#taken -= 1;
       return;
     }
     this.#queue.delete(next);

@@ -35,6 +35,7 @@ const DEFAULT_CLUSTER = 'default';
 /** Where the pieces are put together. Each is a plain class that knows neither Nest nor how the others are made. */
 export class EventBusKernel {
   readonly registry: ContainerRegistry;
+  readonly factory: ContainerFactory;
   readonly lifecycle: LifecycleManager;
   readonly connector: EventBusConnector;
   readonly publisher: EventPublisher;
@@ -61,6 +62,12 @@ export class EventBusKernel {
       this.#settings.require('look at topics').clusters.driver(cluster);
     this.#topics = new TopicChecks({ driverOf, runtime, logger });
     this.#topics.attach(registry);
+    const slots = new JoinSlots(
+      runtime,
+      () => (this.#settings.options ?? EVENTBUS_DEFAULTS).startup.concurrency,
+    );
+    const createSession = createIntakeSession;
+    this.factory = new ContainerFactory({ createSession, slots, runtime, logger });
     const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;
@@ -107,13 +114,12 @@ export class EventBusKernel {
   ): void {
     const { runtime, logger } = this;
     this.#errorHandling = { ...toldOfExceptions(options), ...errorHandling };
-    const slots = new JoinSlots(runtime, options.startup.concurrency);
     const clusters = new Clusters(options.clusters, runtime, logger);
     this.#settings.settle({
       options,
       clusters,
       failures,
-      factory: new ContainerFactory({ createSession: createIntakeSession, slots, runtime, logger }),
+      factory: this.factory,
     });
     if (options.enabled !== 'enabled') return;
     clusters.requireCompressions();

@@ -1,6 +1,8 @@
+import { memory } from '@nest-event-bus/broker/memory';
 import { Inject, Injectable, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
+import { ContainerFactory } from '../container/container-factory.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
@@ -9,6 +11,7 @@ import { EventHandler } from '../discovery/event-handler.js';
 import type { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import type { EventRecord } from '../model/event-record.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
+import { succeeded, type RecordProcessor } from '../model/outcome.js';
 import { World, errorOf } from './application.spec-support.js';
 import { EventBusModule } from './event-bus.module.js';
 import type { EventBusModuleAsyncOptions, EventBusOptionsFactory } from './module-options.js';
@@ -160,6 +163,7 @@ describe('what the bus exports', () => {
     EventBusConnector,
     EventPublisher,
     ContainerRegistry,
+    ContainerFactory,
     ShutdownCoordinator,
   ];
 
@@ -170,6 +174,7 @@ describe('what the bus exports', () => {
       readonly connector: EventBusConnector,
       readonly publisher: EventPublisher,
       readonly registry: ContainerRegistry,
+      readonly factory: ContainerFactory,
       readonly shutdown: ShutdownCoordinator,
     ) {}
   }
@@ -184,6 +189,30 @@ describe('what the bus exports', () => {
     const application = await appWith(isGlobal);
     const found = application.get(Elsewhere, { strict: false });
     expect(Object.values(found).map((value: object) => value.constructor)).toEqual(exported);
+  });
+
+  it('makes containers that are read like any other', async () => {
+    const application = await appWith(true);
+    const { factory, registry, lifecycle } = application.get(Elsewhere, { strict: false });
+    const binding = { ...registry.require('orders').config, name: 'copies', groupId: 'copies' };
+    const read: number[] = [];
+    const processor: RecordProcessor = {
+      process: ({ record }) => {
+        read.push(record.offset);
+        return succeeded;
+      },
+    };
+    const driver = memory({ broker: world.broker, clientId: 'copies' });
+    registry.register(
+      factory.create(binding, { driver, processor, tierProcessor: () => processor }),
+    );
+    await world.done(lifecycle.start('copies'));
+    await world.runtime.advance(500);
+    await world.write('orders', '1');
+    expect(read).toEqual([0]);
+    expect(await world.committed('copies')).toBe(1);
+    await world.done(lifecycle.destroy('copies'));
+    await world.done(driver.close());
   });
 
   it('is for those alone who import it with isGlobal: false', async () => {

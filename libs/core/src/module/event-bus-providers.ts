@@ -1,6 +1,7 @@
 import type { InjectionToken, Provider } from '@nestjs/common';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import type { EventBusProperties } from '../config/event-bus-properties.js';
+import { ContainerFactory } from '../container/container-factory.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
@@ -28,6 +29,7 @@ export const eventBusProviders: readonly Provider[] = [
       new EventBusKernel(options?.runtime ?? realRuntime, new NestLogger()),
   },
   part(ContainerRegistry, ({ registry }) => registry),
+  part(ContainerFactory, ({ factory }) => factory),
   part(LifecycleManager, ({ lifecycle }) => lifecycle),
   part(EventBusConnector, ({ connector }) => connector),
   part(EventPublisher, ({ publisher }) => publisher),
@@ -41,6 +43,7 @@ export const eventBusProviders: readonly Provider[] = [
 /** What an application may inject. */
 export const eventBusExports: readonly InjectionToken[] = [
   ContainerRegistry,
+  ContainerFactory,
   LifecycleManager,
   EventBusConnector,
   EventPublisher,
