@@ -1,4 +1,5 @@
-import { Deferred } from '@nest-event-bus/broker/runtime';
+import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
+import type { Delivery } from '../model/delivery.js';
 import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
 import { type Handle, IntakeWorld, reconciles, upTo } from './intake-world.spec-support.js';
 import type { IntakeSettings } from './intake.js';
@@ -146,6 +147,51 @@ describe('the safety valve', () => {
       await world.end();
     },
   );
+
+  it.each<[IntakeSettings['ackMode'], Partial<IntakeSettings>]>([
+    ['MANUAL_IMMEDIATE', {}],
+    ['MANUAL', { listenerType: 'SINGLE' }],
+  ])('ends a slice that its processor takes record by record, by %s', async (ackMode, given) => {
+    const { world, member, calls, committed } = await inCalls({ ackMode, ...given });
+    const begins = calls.map(({ at }) => Math.round(at / 1_000));
+    expect(calls.map(({ offset }) => offset)).toEqual(upTo(7));
+    expect(begins).toEqual([0, 3, 6, 9, 12, 15, 18]);
+    // Each has its budget from the begin of its own slice.
+    expect(calls.map(({ turn }) => Math.round(turn / 1_000))).toEqual([0, 0, 0, 9, 9, 9, 18]);
+    expect(committed).toEqual([3, 6, 7]);
+    expect(member.intake.counts).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
+    expect(reconciles(member.intake.counts)).toBe(true);
+    expect(member.log.filter(({ level }) => level === 'warn')).toEqual([]);
+    await world.end();
+  });
+
+  /** A processor of slices, each of whose calls takes three seconds for one record. */
+  async function inCalls(settings: Partial<IntakeSettings>) {
+    const world = await IntakeWorld.of(1);
+    await world.write(7);
+    const start = world.runtime.now();
+    const calls: { readonly offset: number; readonly at: number; readonly turn: number }[] = [];
+    const committed: number[] = [];
+    const processor: RecordProcessor = {
+      process: () => succeeded,
+      processSlice: async ([first]: readonly Delivery[]) => {
+        const { record, receivedAt } = first!;
+        const at = world.runtime.now() - start;
+        calls.push({ offset: record.offset, at, turn: receivedAt - start });
+        await sleep(world.runtime, 3_000);
+        return [succeeded];
+      },
+    };
+    const member = world.intake(undefined, {
+      processor,
+      settings: { ...batch, stuckHandlerMs: 4_000, ...settings },
+      onCommit: (offset) => committed.push(offset),
+    });
+    await world.done(member.intake.start());
+    await world.until(() => member.intake.counts.succeeded === 7);
+    await world.untilCommitted(7);
+    return { world, member, calls, committed };
+  }
 
   it.each(['BATCH', 'SINGLE'] as const)(
     'leaves a slice of a %s listener alone that is within its time',

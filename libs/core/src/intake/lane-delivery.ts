@@ -18,6 +18,10 @@ class LazySignal {
     return this.#controller.signal;
   }
 
+  get isAborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
   abort(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
@@ -50,6 +54,7 @@ export class LaneDelivery implements Delivery {
   #readySince: number | undefined;
   #startedAt: number | undefined;
   #records = 1;
+  #hasEnded = false;
   #work: LazySignal | undefined;
   #wait: LazySignal | undefined;
   #ended: Deferred | undefined;
@@ -122,7 +127,18 @@ export class LaneDelivery implements Delivery {
   }
 
   end(): void {
+    this.#hasEnded = true;
     this.#ended?.resolve();
+  }
+
+  /** What became of it is known. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Nothing that has not begun with it is to begin any more. */
+  get isCalledOff(): boolean {
+    return this.#wait?.isAborted ?? false;
   }
 
   /** Asked of one that runs. */

@@ -1,5 +1,6 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
+import { DeliveryAbortedException } from './delivery-aborted-exception.js';
 import { reconciles, watched } from './intake-world.spec-support.js';
 import { GateBench, recordsOf } from './scripted-session.spec-support.js';
 
@@ -97,8 +98,132 @@ describe('a lane', () => {
     expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
   });
 
+  /** Answers for one record after the other, when it is told to. */
+  class Stretches {
+    readonly calls: number[][] = [];
+    #answer = new Deferred<readonly Outcome[]>();
+    readonly bench = new GateBench(undefined, (slice) => {
+      this.calls.push(slice.map(({ record }) => record.offset));
+      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal!));
+      return this.#answer.promise;
+    });
+    readonly signals: AbortSignal[] = [];
+    readonly lane = this.bench.lane();
+
+    start(...offsets: readonly number[]): void {
+      this.lane.offer(recordsOf(...offsets), 0, offsets.length, 0);
+      this.lane.run();
+    }
+
+    async answer(...outcomes: readonly Outcome[]): Promise<void> {
+      const { resolve } = this.#answer;
+      this.#answer = new Deferred();
+      resolve(outcomes);
+      await this.bench.runtime.settle();
+    }
+  }
+
+  it('asks again for what a call has not come to, and knows meanwhile what is done', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await stretches.answer(succeeded);
+    expect([lane.tracker.watermark, lane.running.length]).toEqual([1, 2]);
+    await stretches.answer(succeeded, succeeded);
+    await stretches.answer(succeeded);
+    expect(calls).toEqual([[0, 1, 2], [1, 2], [3]]);
+    expect(lane.tracker.watermark).toBe(4);
+    expect(bench.tally.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
+  });
+
+  it('begins the clock of a handler with its call', async () => {
+    const stretches = new Stretches();
+    stretches.start(0, 1, 2);
+    await stretches.bench.runtime.advance(20_000);
+    await stretches.answer(succeeded);
+    expect(stretches.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
+      [stretches.bench.runtime.monotonic(), 2],
+      [stretches.bench.runtime.monotonic(), 0],
+    ]);
+  });
+
+  it('cuts a slice whose calls take too long, and has the rest read again', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await bench.runtime.advance(42_001);
+    await stretches.answer(succeeded);
+    expect(bench.holds).toEqual([{ kind: 'slice-cut' }]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
+    expect(bench.tally.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
+    lane.release();
+    stretches.start(1, 2, 3);
+    expect(calls).toEqual([
+      [0, 1, 2],
+      [1, 2, 3],
+    ]);
+  });
+
   it.each([
-    ['too few outcomes', () => [succeeded]],
+    ['is held', false],
+    ['was held meanwhile', true],
+  ])('that %s makes no other call', async (_, isReleased) => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    lane.hold();
+    lane.abortWaits(new DeliveryAbortedException('paused'));
+    const quiet = watched(lane.whenQuiet());
+    if (isReleased) lane.release();
+    await stretches.answer(succeeded);
+    expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.isHeld]).toEqual([1, 1, true]);
+    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
+    lane.release();
+    stretches.start(1, 2, 3);
+    expect(calls.at(-1)).toEqual([1, 2, 3]);
+    expect(stretches.signals.at(-1)?.aborted).toBe(false);
+  });
+
+  it('that has ended makes no other call', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2);
+    const ended = Promise.all(lane.running.map((delivery) => delivery.whenEnded()));
+    lane.end();
+    await stretches.answer(succeeded);
+    await ended;
+    expect([calls.length, bench.late, lane.commitPoint()]).toEqual([1, ['0 succeeded'], undefined]);
+    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
+  });
+
+  it('stands at the record that failed, with what a call has not come to given back', async () => {
+    const stretches = new Stretches();
+    const { bench, lane } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await stretches.answer(succeeded, { kind: 'failed', error: new Error('no') });
+    expect(bench.holds).toMatchObject([{ kind: 'failed' }]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
+    expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
+  });
+
+  it('knows where its records are when taking them goes wrong', async () => {
+    const bench = new GateBench(undefined, (slice) => slice.map(() => succeeded));
+    const dueAt = ({ offset }: { readonly offset: number }): number => {
+      if (offset === 2) throw new TypeError('no time');
+      return 0;
+    };
+    const lane = bench.lane(0, bench.runtime, { dueAt });
+    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect(bench.holds).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
+    expect([lane.tracker.watermark, lane.tracker.next]).toEqual([0, 0]);
+    expect(bench.tally.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
+  });
+
+  it.each([
+    ['no outcome', () => []],
     ['nothing at all', () => undefined as never],
     ['a promise of nothing', () => Promise.resolve(undefined) as never],
     [

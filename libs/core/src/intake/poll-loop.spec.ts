@@ -73,7 +73,7 @@ describe('the poll loop', () => {
   it.each(['offer', 'run'] as const)(
     'passes no record over when a lane breaks as it is told to %s, and hands the others theirs',
     async (step) => {
-      bench.lane(3, bench.runtime, 1);
+      bench.lane(3, bench.runtime, { partition: 1 });
       bench.session.positions.set('t-0', 7);
       bench.session.positions.set('t-1', 5);
       const others = recordsOf(3, 4).map((record) => ({ ...record, partition: 1 }));

@@ -93,13 +93,18 @@ export class GateBench implements LaneObserver {
     private readonly processSlice?: RecordProcessor['processSlice'],
   ) {}
 
-  lane(position = 0, runtime: Runtime = this.runtime, partition = 0): PartitionLane {
+  lane(
+    position = 0,
+    runtime: Runtime = this.runtime,
+    { partition = 0, dueAt }: { partition?: number; dueAt?: RecordProcessor['dueAt'] } = {},
+  ): PartitionLane {
     const processor: RecordProcessor = {
       process: ({ record: { offset } }) => {
         this.handled.push(offset);
         return this.answer(offset);
       },
       ...(this.processSlice && { processSlice: this.processSlice }),
+      ...(dueAt && { dueAt }),
     };
     const lane = new SerialLane(
       { topic: 't', partition, position, committed: null },

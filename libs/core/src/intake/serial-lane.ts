@@ -13,6 +13,8 @@ export class SerialLane extends PartitionLane {
   #isWorking = false;
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
+  /** Of the slice that the processor takes in stretches: what it has not come to yet. */
+  #slice: readonly LaneDelivery[] = [];
   /** When the slice began: milliseconds since 1970. */
   #sliceAt = 0;
   /** The same by the monotonic clock. */
@@ -104,33 +106,76 @@ export class SerialLane extends PartitionLane {
     return delivery;
   }
 
+  /** Stretch by stretch: nothing of what is left is called off, too late or behind a record that stays. */
   async #workOnSlice(): Promise<void> {
     const slice: LaneDelivery[] = [];
+    this.#slice = slice;
     while (slice.length < this.parts.settings.maxPollRecords && this.mayTake())
       slice.push(this.#take());
-    const outcomes = await this.#outcomesOf(slice);
-    this.#running = undefined;
-    // The lane is rewound to the first that is unfinished, so that one goes last.
+    while (this.#slice.length > 0) {
+      const outcomes = await this.#outcomesOf(this.#slice);
+      this.#running = undefined;
+      this.#concludeStretch(outcomes);
+      const [next] = this.#slice;
+      if (!next) break;
+      if (!this.isOpen) this.#giveBackSlice();
+      else if (next.isCalledOff) this.#comeAgain();
+      else if (this.#valve.check(this.#sliceSince)) await this.#cutSlice();
+    }
+    if (this.isAwaited) this.#becomeQuiet();
+  }
+
+  /** Behind a record that stays in its place nothing of the slice is begun. */
+  #concludeStretch(outcomes: readonly Outcome[]): void {
+    const stretch = this.#slice.slice(0, outcomes.length);
     const unfinished: number[] = [];
-    slice.forEach((delivery, index) => {
+    stretch.forEach((delivery, index) => {
       const outcome = outcomes[index] ?? noOutcome();
       if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
       else unfinished.push(index);
     });
+    this.#slice = this.#slice.slice(stretch.length);
+    if (unfinished.length === 0) return;
+    this.#giveBackSlice();
+    // The lane is rewound to the first that is unfinished, so that one goes last.
     for (const index of unfinished.toReversed())
-      this.#conclude(slice[index] as LaneDelivery, outcomes[index] ?? noOutcome(), {
+      this.#conclude(stretch[index] as LaneDelivery, outcomes[index] ?? noOutcome(), {
         isFirst: index === unfinished[0],
       });
-    if (this.isAwaited) this.#becomeQuiet();
   }
 
   async #outcomesOf(slice: readonly LaneDelivery[]): Promise<readonly Outcome[]> {
     try {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
-      return (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
+      const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
+      if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCalledOff) return outcomes;
+      // It would come to nothing the next time, too.
+      return [noOutcome()];
     } catch (error) {
       return slice.map(() => failedBy(error));
     }
+  }
+
+  /** It is read again, and so is what waits behind it. */
+  #giveBackSlice(): void {
+    const [first] = this.#slice;
+    if (!first) return;
+    this.dropWaiting();
+    this.#forget(this.#slice);
+    this.#slice = [];
+    this.tracker.rewindTo(first.record.offset);
+  }
+
+  #forget(deliveries: readonly LaneDelivery[]): void {
+    this.parts.tally.dropped(deliveries.length);
+    for (const delivery of deliveries) delivery.end();
+  }
+
+  /** What is left of the slice, in another one. */
+  #comeAgain(): void {
+    this.#giveBackSlice();
+    this.dropWaiting();
+    this.stand({ kind: 'slice-cut' });
   }
 
   /** From here on others have a turn while the handler runs. */
@@ -168,21 +213,22 @@ export class SerialLane extends PartitionLane {
 
   /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
   async #cutSlice(): Promise<void> {
-    if (!this.isOpen || this.pending.size === 0) return;
+    if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
     const { tally, observer } = this.parts;
     tally.sliceCut();
     this.#endSlice();
     await observer.whenStored(this);
-    if (!this.isOpen) return;
-    this.dropWaiting();
-    this.stand({ kind: 'slice-cut' });
+    if (this.isOpen) this.#comeAgain();
+    else this.#giveBackSlice();
   }
 
   /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
   readonly #onBroken = (error: unknown): void => {
     this.#isWorking = false;
-    for (const delivery of this.running) delivery.end();
+    const inHand = new Set([...this.running, ...this.#slice]);
+    this.#forget([...inHand].filter(({ hasEnded }) => !hasEnded));
     this.#running = undefined;
+    this.#slice = [];
     this.dropWaiting();
     if (this.hasEnded) return;
     this.tracker.rewindTo(this.tracker.watermark);

@@ -78,8 +78,10 @@ export interface RecordProcessor {
    */
   dueAt?(record: BrokerRecord): number;
   /**
-   * Takes a slice of one partition at once and gives one outcome per record, in order; to those at
-   * its end without one it has not come. Present for batch handlers and transactions only.
+   * Takes a slice of one partition and gives one outcome per record, in order; to those at its end
+   * without one it has not come. Where all others are done it is asked again for these, at once or
+   * in another slice: so it answers after each call of a handler. None at all is a failure, unless
+   * the work was called off. Present for batch handlers and transactions only.
    */
   processSlice?(slice: readonly Delivery[]): readonly Outcome[] | Promise<readonly Outcome[]>;
   /** A session with this index is about to join its group. */

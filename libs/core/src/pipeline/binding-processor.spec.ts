@@ -161,6 +161,18 @@ describe('a value is decoded', () => {
   });
 });
 
+describe('a delivery that is called off while its record is prepared', () => {
+  it('is handed back, and reaches no handler', async () => {
+    const paused = new AbortController();
+    const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
+    const delivery = { ...deliveryOf({ value: 1 }), waitSignal: paused.signal };
+    const outcome = processorOf([keep], { deserializer }).process(delivery);
+    paused.abort();
+    expect(await outcome).toEqual({ kind: 'handed-back' });
+    expect(handled).toEqual([]);
+  });
+});
+
 describe('a handler gives its record back', () => {
   const giving = (handle: (context: EventContext) => unknown) =>
     processorOf([handler((_record: EventRecord, context) => handle(context))]).process(

@@ -5,12 +5,13 @@ import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { Delivery } from '../model/delivery.js';
 import type { Deserializer } from '../model/deserializer.js';
-import type { Outcome, RecordProcessor } from '../model/outcome.js';
+import { handedBack, type Outcome, type RecordProcessor } from '../model/outcome.js';
 import type { HandlerStep } from './handler-step.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
 import { jsonDeserializer } from './formats/plain-formats.js';
 import { Preparation, type Prepared } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
+import { waitSignalOf } from './resilience/delivery-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceProcessor } from './slice-processor.js';
 import { failedWith } from './thrown-error.js';
@@ -95,7 +96,9 @@ class BindingProcessor implements RecordProcessor {
   process(delivery: Delivery): Outcome | Promise<Outcome> {
     try {
       const prepared = this.preparation.prepare(delivery);
-      return isPromiseLike(prepared) ? this.#invokeLater(prepared) : this.#invoke(prepared);
+      return isPromiseLike(prepared)
+        ? this.#invokeLater(delivery, prepared)
+        : this.#invoke(prepared);
     } catch (error) {
       return failedWith(error);
     }
@@ -105,9 +108,12 @@ class BindingProcessor implements RecordProcessor {
     return prepared.kind === 'ready' ? this.step.invoke(prepared, this.preparation) : prepared;
   }
 
-  async #invokeLater(prepared: Promise<Prepared>): Promise<Outcome> {
+  async #invokeLater(delivery: Delivery, preparing: Promise<Prepared>): Promise<Outcome> {
     try {
-      return await this.#invoke(await prepared);
+      const prepared = await preparing;
+      // That may take its time, and a pause promises that nothing reaches a handler after it.
+      if (waitSignalOf(delivery).aborted) return handedBack;
+      return await this.#invoke(prepared);
     } catch (error) {
       return failedWith(error);
     }

@@ -8,7 +8,7 @@ import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import type { Delivery } from '../model/delivery.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
-import type { Outcome, RecordProcessor } from '../model/outcome.js';
+import { handedBack, isFinal, type Outcome, type RecordProcessor } from '../model/outcome.js';
 import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
 import { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
@@ -133,6 +133,20 @@ export function processorOf(
     runtime,
     logger,
   });
+}
+
+/** Call after call, as a lane goes on with what none of them has come to; behind one that is not done it ends. */
+export async function wholeSliceOf(
+  processor: RecordProcessor,
+  slice: readonly Delivery[],
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  while (outcomes.length < slice.length && outcomes.every(isFinal)) {
+    const next = await processor.processSlice!(slice.slice(outcomes.length));
+    if (next.length === 0) break;
+    outcomes.push(...next);
+  }
+  return slice.map((_, index) => outcomes[index] ?? handedBack);
 }
 
 export function handler(handle: RecordHandler<never>, options: EventHandlerOptions = {}) {

@@ -9,6 +9,7 @@ import {
   batchHandler,
   deliveryOf,
   processorOf,
+  wholeSliceOf,
   type DeliveredRecord,
 } from './pipeline.spec-support.js';
 
@@ -34,7 +35,10 @@ async function outcomesOf(
   handlers: Parameters<typeof processorOf>[0],
   slice: readonly DeliveredRecord[],
 ): Promise<readonly Outcome[]> {
-  return processorOf(handlers).processSlice!(slice.map((given) => deliveryOf(given)));
+  return wholeSliceOf(
+    processorOf(handlers),
+    slice.map((given) => deliveryOf(given)),
+  );
 }
 
 const three = [{ value: 1 }, { value: 2 }, { value: 3 }];
@@ -113,6 +117,17 @@ describe('where a handler of slices fails', () => {
     expect(calls).toEqual([[1], [2]]);
   });
 
+  it('and goes one by one: so does what is left of it behind a record that has gone elsewhere', async () => {
+    const handler = batchHandler((records) => {
+      calls.push(records.map(({ value }) => value));
+      if (records.some(({ value }) => value === 2)) throw new Error('boom');
+    });
+    const processor = processorOf([handler]);
+    const slice = three.map((record, index) => deliveryOf({ ...record, redeliveries: +!index }));
+    for (const from of [0, 1, 2]) await processor.processSlice!(slice.slice(from));
+    expect(calls).toEqual([[1], [2], [3]]);
+  });
+
   it('what it acknowledged or gave up is done with, wherever it stopped', async () => {
     const stopping = (error: Error) =>
       batchHandler((_records, contexts) => {
@@ -180,6 +195,36 @@ describe('where a handler of slices answers with results', () => {
 
   it.each([[[1, 2, 3]], ['done'], [[]]])('%j means nothing', async (answer) => {
     expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  });
+});
+
+describe('a slice that takes several calls', () => {
+  const typed = ['A', 'B', 'A'].map((type, value) => ({ type, value }));
+  const isSlow = z.number().refine(async () => true);
+
+  it('is answered call by call, and prepared once', async () => {
+    const filter = jest.fn(() => true);
+    const handlers = ['A', 'B'].map((type) => batchHandler(keep, { type, filter }));
+    const processor = processorOf(handlers);
+    const slice = typed.map((given) => deliveryOf(given));
+    for (const from of [0, 1, 2])
+      expect(await processor.processSlice!(slice.slice(from))).toEqual([succeeded]);
+    expect(calls).toEqual([[0], [1], [2]]);
+    expect(filter).toHaveBeenCalledTimes(3);
+  });
+
+  it('reaches no handler when it is called off while it is prepared', async () => {
+    const paused = new AbortController();
+    const processor = processorOf([batchHandler(keep, { payload: isSlow })]);
+    const outcomes = processor.processSlice!(
+      three.map((given) => ({ ...deliveryOf(given), waitSignal: paused.signal })),
+    );
+    paused.abort();
+    expect(await outcomes).toEqual([]);
+    expect(calls).toEqual([]);
+    const one = { ...deliveryOf({ value: 1 }), waitSignal: paused.signal };
+    expect(await processor.process(one)).toEqual(handedBack);
+    expect(calls).toEqual([]);
   });
 });
 

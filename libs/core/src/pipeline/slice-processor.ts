@@ -1,13 +1,17 @@
 import type { Delivery } from '../model/delivery.js';
-import type { Outcome, RecordProcessor } from '../model/outcome.js';
+import { handedBack, type Outcome, type RecordProcessor } from '../model/outcome.js';
 import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import { SliceRun } from './slice-run.js';
+import { waitSignalOf } from './resilience/delivery-retry.js';
+import { callNext, wholeSlice, type SliceRest } from './slice-run.js';
 import { failedWith } from './thrown-error.js';
 
 /** Calls handlers of batches. Never throws. */
 export class SliceProcessor implements RecordProcessor {
+  /** What is left of slices, by the first record of it: that is not prepared twice. */
+  readonly #rests = new WeakMap<Delivery, SliceRest>();
+
   constructor(
     private readonly preparation: Preparation,
     private readonly step: HandlerStep,
@@ -19,19 +23,44 @@ export class SliceProcessor implements RecordProcessor {
     return isPromiseLike(outcomes) ? firstLater(outcomes) : first(outcomes);
   }
 
+  /** One call of a handler: for what is left of the slice it is asked again. */
   processSlice(slice: readonly Delivery[]): readonly Outcome[] | Promise<readonly Outcome[]> {
+    const rest = slice[0] && this.#rests.get(slice[0]);
+    if (rest?.prepared.length === slice.length) return this.#call(slice, rest);
     const prepared = slice.map((delivery) => this.#prepare(delivery));
-    return isReady(prepared) ? this.#finish(prepared) : this.#finishLater(prepared);
+    return isReady(prepared)
+      ? this.#call(slice, wholeSlice(prepared))
+      : this.#callLater(slice, prepared);
   }
 
-  #finish(prepared: readonly Prepared[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-    return new SliceRun(prepared, this.step).finish();
+  #call(
+    slice: readonly Delivery[],
+    rest: SliceRest,
+  ): readonly Outcome[] | Promise<readonly Outcome[]> {
+    const outcomes = callNext(rest, this.step);
+    if (isPromiseLike(outcomes))
+      return outcomes.then((settled) => this.#keepRest(slice, rest, settled));
+    return this.#keepRest(slice, rest, outcomes);
   }
 
-  async #finishLater(
+  #keepRest(
+    slice: readonly Delivery[],
+    { prepared, goesOneByOne }: SliceRest,
+    outcomes: readonly Outcome[],
+  ): readonly Outcome[] {
+    const next = slice[outcomes.length];
+    if (next) this.#rests.set(next, { prepared: prepared.slice(outcomes.length), goesOneByOne });
+    return outcomes;
+  }
+
+  async #callLater(
+    slice: readonly Delivery[],
     prepared: readonly (Prepared | Promise<Prepared>)[],
   ): Promise<readonly Outcome[]> {
-    return this.#finish(await Promise.all(prepared.map(async (each) => each)));
+    const ready = await Promise.all(prepared.map(async (each) => each));
+    // That may take its time, and a pause promises that nothing reaches a handler after it.
+    if (slice[0] && waitSignalOf(slice[0]).aborted) return [];
+    return this.#call(slice, wholeSlice(ready));
   }
 
   #prepare(delivery: Delivery): Prepared | Promise<Prepared> {
@@ -50,8 +79,8 @@ function isReady(
   return !prepared.some((each) => isPromiseLike(each));
 }
 
-function first([outcome]: readonly Outcome[]): Outcome {
-  return outcome!;
+function first([outcome = handedBack]: readonly Outcome[]): Outcome {
+  return outcome;
 }
 
 async function firstLater(outcomes: PromiseLike<readonly Outcome[]>): Promise<Outcome> {

@@ -111,8 +111,16 @@ describe('A slice', () => {
     }
   }
 
-  const run = (inner: Slices, slice: readonly Delivery[]) =>
+  const run = async (inner: RecordProcessor, slice: readonly Delivery[]) =>
     routed({ inner, router, entrance }).processSlice!(slice);
+
+  /** Stretch by stretch, as the lane asks for it. */
+  const stretchesOf = async (inner: RecordProcessor, slice: readonly Delivery[]) => {
+    const stretches: (readonly Outcome[])[] = [];
+    for (let rest = slice; rest.length > 0; rest = rest.slice(stretches.at(-1)!.length))
+      stretches.push(await run(inner, rest));
+    return stretches.map((stretch) => stretch.map(({ kind }) => kind));
+  };
 
   it('passes as a whole', async () => {
     const inner = new Slices(() => succeeded);
@@ -125,13 +133,28 @@ describe('A slice', () => {
     expect(inner.seen).toEqual([[1, 2, 3]]);
   });
 
-  it('goes on behind a record that has left; what the handler did not see is given back', async () => {
+  it('is not given back behind a record that has left', async () => {
     const inner = new Slices((offset) => (offset === 2 ? bad : succeeded));
-    const outcomes = await run(
-      inner,
-      [1, 2, 3].map((offset) => delivery(offset)),
-    );
-    expect(outcomes).toEqual([succeeded, retried, handedBack]);
+    const slice = [1, 2, 3, 4].map((offset) => delivery(offset));
+    expect(await run(inner, slice)).toEqual([succeeded, retried]);
+    expect(await run(inner, slice.slice(2))).toEqual([succeeded, succeeded]);
+  });
+
+  it.each<[string, Outcome]>([
+    ['somebody wants to wait for', { kind: 'handed-back', delayMs: 50 }],
+    ['has failed and stays', bad],
+  ])('ends behind it at one that %s', async (_, staying) => {
+    const answers = [bad, handedBack, staying, handedBack];
+    const inner = { process: () => succeeded, processSlice: () => answers };
+    const slice = [1, 2, 90, 3].map((offset) => delivery(offset));
+    expect(await run(inner, slice)).toEqual([retried, handedBack, staying, handedBack]);
+  });
+
+  it('in which nothing has failed waits as whoever gave it back does', async () => {
+    const answers = [succeeded, handedBack, handedBack];
+    const inner = { process: () => succeeded, processSlice: () => answers };
+    const slice = [1, 2, 3].map((offset) => delivery(offset));
+    expect(await run(inner, slice)).toEqual(answers);
   });
 
   it('ends at a record that stays', async () => {
@@ -151,37 +174,30 @@ describe('A slice', () => {
       delivery(95, { unrouted: bad }),
       delivery(96),
     ];
-    const outcomes = await run(inner, slice);
-    expect(outcomes.map(({ kind }) => kind)).toEqual([
-      'succeeded',
-      'discarded',
-      'retried',
-      'succeeded',
-      'succeeded',
-      'failed',
-      'handed-back',
+    expect(await stretchesOf(inner, slice)).toEqual([
+      ['succeeded'],
+      ['discarded'],
+      ['retried'],
+      ['succeeded', 'succeeded'],
+      ['failed'],
+      ['succeeded'],
     ]);
-    expect(inner.seen).toEqual([[1], [4, 5]]);
+    expect(inner.seen).toEqual([[1], [4, 5], [96]]);
   });
 
-  it('of which only the first were handled goes on with the others, also after one that has left', async () => {
-    const seen: number[] = [];
-    const processSlice = ([first]: readonly Delivery[]): readonly Outcome[] => {
-      seen.push(first!.record.offset);
-      return [first!.record.offset === 1 ? bad : succeeded];
+  it('of which only the first were handled is not given back', async () => {
+    const inner = {
+      process: () => succeeded,
+      processSlice: ([first]: readonly Delivery[]) => [
+        first!.record.offset === 1 ? bad : succeeded,
+      ],
     };
-    const processor = routed({ inner: { process: () => succeeded, processSlice }, router });
-    const outcomes = await processor.processSlice!([delivery(1), delivery(2), delivery(3)]);
-    expect(outcomes).toEqual([retried, succeeded, succeeded]);
-    expect(seen).toEqual([1, 2, 3]);
+    const slice = [1, 2, 3].map((offset) => delivery(offset));
+    expect(await stretchesOf(inner, slice)).toEqual([['retried'], ['succeeded'], ['succeeded']]);
   });
 
-  it('of which none was handled is given back', async () => {
+  it('of which none was handled has no outcomes', async () => {
     const inner = { process: () => succeeded, processSlice: () => [] };
-    const processor = routed({ inner, router });
-    expect(await processor.processSlice!([delivery(1), delivery(2)])).toEqual([
-      handedBack,
-      handedBack,
-    ]);
+    expect(await run(inner, [delivery(1), delivery(2)])).toEqual([]);
   });
 });

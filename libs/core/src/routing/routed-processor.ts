@@ -1,5 +1,5 @@
 import type { Delivery } from '../model/delivery.js';
-import { handedBack, isFinal, type Outcome, type RecordProcessor } from '../model/outcome.js';
+import { isFinal, type Outcome, type RecordProcessor } from '../model/outcome.js';
 import type { FailureRouter } from './failure-router.js';
 import type { TierEntrance } from './tier-entrance.js';
 
@@ -24,7 +24,7 @@ export function routed({ inner, router, entrance }: RoutedProcessorParts): Recor
     ...(entrance && { dueAt: (record) => entrance.dueAt(record) }),
     ...(processSlice && {
       processSlice: (slice) =>
-        new RoutedSlice(one, (stretch) => processSlice.call(inner, stretch)).process(slice),
+        new RoutedSlices(one, (stretch) => processSlice.call(inner, stretch)).process(slice),
     }),
   };
 }
@@ -68,10 +68,8 @@ class RoutedProcessor {
   }
 }
 
-/** One slice on its way: stretches for the handler, and records in between that it is not to see. */
-class RoutedSlice {
-  readonly #outcomes: Outcome[] = [];
-
+/** Stretch by stretch: those for the handler, and records in between that it is not to see. */
+class RoutedSlices {
   constructor(
     private readonly one: RoutedProcessor,
     private readonly handle: (
@@ -79,20 +77,29 @@ class RoutedSlice {
     ) => readonly Outcome[] | Promise<readonly Outcome[]>,
   ) {}
 
+  /** Of the first stretch only. */
   async process(slice: readonly Delivery[]): Promise<readonly Outcome[]> {
-    while (this.#outcomes.length < slice.length && this.#outcomes.every(isFinal)) {
-      const rest = slice.slice(this.#outcomes.length);
-      const end = rest.findIndex((delivery) => this.one.isForRouterAlone(delivery));
-      if (end === 0) this.#outcomes.push(await this.one.withoutHandler(rest[0]!));
-      else await this.#handle(end === -1 ? rest : rest.slice(0, end));
-    }
-    return slice.map((_, index) => this.#outcomes[index] ?? handedBack);
+    const end = slice.findIndex((delivery) => this.one.isForRouterAlone(delivery));
+    if (end === 0) return [await this.one.withoutHandler(slice[0]!)];
+    const stretch = end === -1 ? slice : slice.slice(0, end);
+    const handled = await this.handle(stretch);
+    const outcomes: Outcome[] = [];
+    // What the handler did behind a record that failed stays done, wherever that one goes.
+    for (const [index, outcome] of handled.entries())
+      outcomes.push(await this.one.finish(stretch[index]!, outcome));
+    const hasFailed = handled.some(({ kind }) => kind === 'failed');
+    return hasFailed ? withoutRest(outcomes) : outcomes;
   }
+}
 
-  /** What the handler did behind a record that failed stays done, wherever that one goes. */
-  async #handle(stretch: readonly Delivery[]): Promise<void> {
-    const [first = handedBack, ...others] = await this.handle(stretch);
-    for (const [index, outcome] of [first, ...others].entries())
-      this.#outcomes.push(await this.one.finish(stretch[index]!, outcome));
-  }
+/** The call ended where a record failed. Has that one left, those behind it need not wait for anything. */
+function withoutRest(outcomes: readonly Outcome[]): readonly Outcome[] {
+  const end = outcomes.findLastIndex((outcome) => !isLeft(outcome)) + 1;
+  const reached = outcomes.slice(0, end);
+  return end > 0 && reached.every(isFinal) ? reached : outcomes;
+}
+
+/** Nobody has said when it is to come again. */
+function isLeft(outcome: Outcome): boolean {
+  return outcome.kind === 'handed-back' && outcome.delayMs === undefined;
 }

@@ -9,7 +9,7 @@ const LONGEST_MS = 100;
 
 /**
  * Around what calls the handlers: what they have sent is committed with the progress of their
- * records. Single records are handled one after the other, and committed together.
+ * records. Calls are made one after the other, and committed together.
  */
 export class TransactionalProcessor implements RecordProcessor {
   constructor(
@@ -35,24 +35,25 @@ export class TransactionalProcessor implements RecordProcessor {
     return this.transactions.settle(await this.#handle(slice));
   }
 
+  /** As many as there is time for; nothing is begun when the partition is asked back or is to pause. */
   async #handle(slice: readonly Delivery[]): Promise<readonly Handled[]> {
-    if (!this.inner.processSlice) return this.#handleEach(slice);
-    const outcomes = await this.inner.processSlice(slice);
-    return outcomes.map((outcome, index) => ({ delivery: slice[index]!, outcome }));
-  }
-
-  /** As many as there is time for; none is begun when the partition is asked back or is to pause. */
-  async #handleEach(slice: readonly Delivery[]): Promise<readonly Handled[]> {
     const handled: Handled[] = [];
     const since = this.runtime.monotonic();
     // It ends for all of a slice at once.
     const calledOff = slice[0] && waitSignalOf(slice[0]);
-    for (const delivery of slice) {
+    while (handled.length < slice.length) {
       if (calledOff?.aborted) break;
-      const outcome = await this.inner.process(delivery);
-      handled.push({ delivery, outcome });
-      if (!isFinal(outcome) || this.runtime.monotonic() - since >= LONGEST_MS) break;
+      const outcomes = await this.#handleNext(slice, handled.length);
+      for (const outcome of outcomes) handled.push({ delivery: slice[handled.length]!, outcome });
+      const isStopped = outcomes.length === 0 || !outcomes.every(isFinal);
+      if (isStopped || this.runtime.monotonic() - since >= LONGEST_MS) break;
     }
     return handled;
+  }
+
+  async #handleNext(slice: readonly Delivery[], from: number): Promise<readonly Outcome[]> {
+    return this.inner.processSlice
+      ? this.inner.processSlice(from === 0 ? slice : slice.slice(from))
+      : [await this.inner.process(slice[from]!)];
   }
 }
