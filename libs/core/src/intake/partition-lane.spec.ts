@@ -222,6 +222,21 @@ describe('a lane', () => {
     expect(bench.tally.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
   });
 
+  it('says that it is quiet, and where its records are, when telling of a late end goes wrong', async () => {
+    const stretches = new Stretches();
+    const { bench, lane } = stretches;
+    stretches.start(0, 1, 2);
+    lane.end();
+    const quiet = watched(lane.whenQuiet());
+    bench.onLate = () => {
+      throw new Error('no log');
+    };
+    await stretches.answer(succeeded, succeeded, succeeded);
+    expect(quiet.ended).toBe(true);
+    expect(bench.tally.counts).toMatchObject({ received: 3, inFlight: 0 });
+    expect(reconciles(bench.tally.counts)).toBe(true);
+  });
+
   it.each([
     ['no outcome', () => []],
     ['nothing at all', () => undefined as never],

@@ -230,6 +230,7 @@ export class SerialLane extends PartitionLane {
     this.#running = undefined;
     this.#slice = [];
     this.dropWaiting();
+    this.tellQuiet();
     if (this.hasEnded) return;
     this.tracker.rewindTo(this.tracker.watermark);
     const setback = { kind: 'failed', error: asError(error) } as const;
