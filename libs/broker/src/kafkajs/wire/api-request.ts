@@ -13,7 +13,7 @@ export interface ApiRequest<T> {
   encode(version: number): Buffer | Promise<Buffer>;
   decode(body: Buffer, version: number): T | Promise<T>;
   /** For how long the broker wants to be left alone after this answer. */
-  throttleTimeMs?(body: Buffer): number;
+  throttleTimeMs?(body: Buffer, version: number): number;
 }
 
 /** Where nearly every answer has it. */
@@ -27,7 +27,7 @@ interface OwnRequest<T> {
   write(writer: Writer, version: number): void;
   read(reader: Reader, version: number): T;
   /** Default: it begins with it. */
-  throttleTimeMs?(body: Buffer): number;
+  throttleTimeMs?(body: Buffer, version: number): number;
 }
 
 /** A request in an encoding of our own: where kafkajs's are too old, or forget what the broker said. */

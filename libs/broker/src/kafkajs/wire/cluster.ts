@@ -2,6 +2,7 @@ import { ClosedError, ConnectionError, type BrokerError } from '../../port/error
 import { abortable, type Runtime } from '../../runtime/index.js';
 import type { ApiRequest } from './api-request.js';
 import type { SaslSettings } from './authentication.js';
+import { ClusterFeatures } from './cluster-features.js';
 import { Connection } from './connection.js';
 import { Gate } from './gate.js';
 import { Metadata } from './metadata.js';
@@ -53,6 +54,7 @@ interface Search {
  */
 export class Cluster {
   readonly metadata: Metadata;
+  readonly features = new ClusterFeatures();
   readonly #options: ClusterOptions;
   readonly #seeds: readonly Address[];
   readonly #connections = new Map<string, Connection>();
@@ -192,6 +194,7 @@ export class Cluster {
       if (this.#connections.get(key) === connection) this.#connections.delete(key);
     });
     await this.#connecting.pass(() => connection.open());
+    this.features.learn(connection.features);
     return connection;
   }
 

@@ -4,8 +4,10 @@ import { ClosedError, ConnectionError, RequestTimeoutError } from '../../port/er
 import { Deferred, realRuntime, VirtualRuntime } from '../../runtime/index.js';
 import { ownRequest } from './api-request.js';
 import { Cluster } from './cluster.js';
+import { ClusterFeatures, NO_FEATURES } from './cluster-features.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { metadataRequest } from './metadata-request.js';
+import { Writer } from './writer.js';
 
 /** Longer than any test: whoever waits for it has been forgotten. */
 const FOR_EVER_MS = 600_000;
@@ -24,15 +26,18 @@ class SilentBroker {
     socket.on('error', () => socket.destroy());
     socket.on('data', (request: Buffer) => {
       if (request.readInt16BE(4) !== API_VERSIONS) return this.heard?.(request);
-      const ranges = [API_VERSIONS, 3, 17, 36].flatMap((key) => [key, 0, 12]);
-      const answer = Buffer.alloc(4 + 4 + 2 + 4 + ranges.length * 2 + 4);
-      answer.writeInt32BE(answer.length - 4, 0);
-      request.copy(answer, 4, 8, 12);
-      answer.writeInt32BE(ranges.length / 3, 10);
-      for (const [index, value] of ranges.entries()) answer.writeInt16BE(value, 14 + index * 2);
-      socket.write(answer);
+      const version = request.readInt16BE(6);
+      this.versionsAsked.push(version);
+      const body = version > this.newest ? this.#refusal() : this.#versions(version);
+      const head = Buffer.alloc(8);
+      head.writeInt32BE(4 + body.length, 0);
+      request.copy(head, 4, 8, 12);
+      socket.write(Buffer.concat([head, body]));
     });
   });
+  /** Of ApiVersions. */
+  newest = 3;
+  readonly versionsAsked: number[] = [];
   /** Told of a request that gets no answer. */
   heard: ((request: Buffer) => void) | undefined;
 
@@ -40,6 +45,34 @@ class SilentBroker {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return this;
+  }
+
+  #versions(version: number): Buffer {
+    const writer = new Writer().int16(0);
+    const keys = [API_VERSIONS, 3, 17, 36];
+    if (version < 3)
+      return writer
+        .array(keys, (key) => writer.int16(key).int16(0).int16(12))
+        .int32(0)
+        .toBuffer();
+    writer.compactArray(keys, (key) => writer.int16(key).int16(0).int16(12).noTags()).int32(0);
+    const features = new Writer();
+    features.compactArray(['transaction.version'], (name) =>
+      features.compactString(name).int16(2).int16(0).noTags(),
+    );
+    const tagged = [Buffer.from('ignored'), new Writer().int64(7).toBuffer(), features.toBuffer()];
+    writer.unsignedVarint(tagged.length);
+    for (const [tag, bytes] of tagged.entries())
+      writer.unsignedVarint(tag).unsignedVarint(bytes.length).raw(bytes);
+    return writer.toBuffer();
+  }
+
+  /** In the oldest version, whatever was asked. */
+  #refusal(): Buffer {
+    const writer = new Writer().int16(35);
+    return writer
+      .array([API_VERSIONS], (key) => writer.int16(key).int16(0).int16(this.newest))
+      .toBuffer();
   }
 
   get port(): number {
@@ -156,6 +189,39 @@ describe('a mechanism that kafkajs has never heard of', () => {
     expect(spoken).toEqual(['welcome']);
     connection.close();
     broker.close();
+  });
+});
+
+describe('what a broker says of itself', () => {
+  it.each([
+    [3, [3], 2],
+    [2, [3, 2], 0],
+  ])(
+    'is asked in the newest version that it knows, %i',
+    async (newest, asked, transactionVersion) => {
+      const broker = await new SilentBroker().listen();
+      broker.newest = newest;
+      const connection = new Connection({ ...to(broker), runtime: realRuntime });
+      await connection.open();
+      expect(broker.versionsAsked).toEqual(asked);
+      expect(connection.versions[3]).toEqual({ minVersion: 0, maxVersion: 12 });
+      expect(connection.features.levels.get('transaction.version') ?? 0).toBe(transactionVersion);
+      connection.close();
+      broker.close();
+    },
+  );
+
+  it('of the features of its cluster counts by their epoch, whichever broker says it', () => {
+    const features = new ClusterFeatures();
+    const told = (epoch: number, level: number) =>
+      features.learn({ epoch, levels: new Map([['transaction.version', level]]) });
+    expect(features.levelOf('transaction.version')).toBe(0);
+    told(5, 1);
+    told(7, 2);
+    told(6, 1);
+    features.learn(NO_FEATURES);
+    expect(features.levelOf('transaction.version')).toBe(2);
+    expect(features.levelOf('group.version')).toBe(0);
   });
 });
 

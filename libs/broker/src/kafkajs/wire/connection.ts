@@ -8,8 +8,15 @@ import {
 } from '../../port/errors.js';
 import { abortable, sleep, within, type Runtime, type Timer } from '../../runtime/index.js';
 import type { ApiRequest } from './api-request.js';
-import { apiVersionsRequest, type BrokerVersions } from './api-versions-request.js';
+import {
+  API_VERSIONS,
+  apiVersionsRequest,
+  UNSUPPORTED_VERSION,
+  type ApiVersionsAnswer,
+  type BrokerVersions,
+} from './api-versions-request.js';
 import { Authentication } from './authentication.js';
+import { NO_FEATURES, type FinalizedFeatures } from './cluster-features.js';
 import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
 import { innerConnection, type InnerConnectionOptions } from './inner-connection.js';
 import { isFlexible, requestHeader } from './request-header.js';
@@ -44,6 +51,7 @@ export class Connection {
   readonly #ended = new AbortController();
   #opening: Promise<void> | undefined;
   #versions: BrokerVersions = {};
+  #features = NO_FEATURES;
   /** Whether it has answered anything that only a listener of the expected kind answers. */
   #isProven = false;
   #failure: BrokerError | undefined;
@@ -70,6 +78,11 @@ export class Connection {
 
   get versions(): BrokerVersions {
     return this.#versions;
+  }
+
+  /** Of its cluster, as the broker knew them when the connection was opened. */
+  get features(): FinalizedFeatures {
+    return this.#features;
   }
 
   /** How many requests wait for an answer. */
@@ -140,15 +153,21 @@ export class Connection {
     this.#inner.socket?.setNoDelay(true);
     await abortable(connecting, this.#ended.signal);
     if (this.#failure) throw this.#failure;
-    const { versions } = await this.exchange(apiVersionsRequest, {
-      timeoutMs: this.#options.connectionTimeoutMs,
-    });
+    const { versions, features } = await this.#askVersions();
     this.#versions = versions;
+    this.#features = features;
     this.#inner.setVersions(versions);
     this.#inner.setSupportAuthenticationProtocol(versions[36] !== undefined);
     await within(this.#options.runtime, AUTHENTICATION_TIMEOUT_MS, this.#authenticate(), () =>
       this.close(this.#timedOut('the authentication', AUTHENTICATION_TIMEOUT_MS)),
     );
+  }
+
+  async #askVersions(): Promise<ApiVersionsAnswer> {
+    const options = { timeoutMs: this.#options.connectionTimeoutMs };
+    const answer = await this.exchange(apiVersionsRequest(3), options);
+    if (answer.code !== UNSUPPORTED_VERSION) return answer;
+    return this.exchange(apiVersionsRequest(2), options);
   }
 
   async #authenticate(): Promise<void> {
@@ -166,7 +185,7 @@ export class Connection {
     const turn = this.#order.then(async () => {
       // A broker over whose quota we are answers nothing meanwhile (KIP-219): what waited there would seem lost.
       if (this.#restMs > 0) await sleep(this.#options.runtime, this.#restMs, this.#ended.signal);
-      if (request !== (apiVersionsRequest as unknown)) await this.#authenticate();
+      if (request.apiKey !== API_VERSIONS) await this.#authenticate();
       // At last, because some decide only now what they say: waiting, they may have lost whom they speak for.
       const body = await request.encode(version);
       if (this.#failure) throw this.#failure;
@@ -209,11 +228,11 @@ export class Connection {
   }
 
   async #decode<T>(request: ApiRequest<T>, payload: Buffer, version: number): Promise<T> {
-    const body = isFlexible(request, version) ? payload.subarray(1) : payload;
+    const body = hasTaggedHeader(request, version) ? payload.subarray(1) : payload;
     try {
       const answer = await request.decode(body, version);
-      this.#rest(request.throttleTimeMs?.(body) ?? 0);
-      this.#isProven ||= request !== (apiVersionsRequest as unknown);
+      this.#rest(request.throttleTimeMs?.(body, version) ?? 0);
+      this.#isProven ||= request.apiKey !== API_VERSIONS;
       return answer;
     } catch (error) {
       throw this.close(
@@ -228,7 +247,7 @@ export class Connection {
   }
 
   #bestVersion<T>(request: ApiRequest<T>): number {
-    if (request === (apiVersionsRequest as unknown)) return 2;
+    if (request.apiKey === API_VERSIONS) return request.versions[0] as number;
     const range = this.#versions[request.apiKey];
     const best = request.versions.findLast(
       (version) => range && version >= range.minVersion && version <= range.maxVersion,
@@ -269,4 +288,9 @@ export class Connection {
   #adviceOnHangUp(): string {
     return this.#isProven ? '' : adviceOnHangUp(this.#options);
   }
+}
+
+/** The answer to ApiVersions has the oldest header always: who reads it does not know yet what the broker speaks. */
+function hasTaggedHeader<T>(request: ApiRequest<T>, version: number): boolean {
+  return isFlexible(request, version) && request.apiKey !== API_VERSIONS;
 }

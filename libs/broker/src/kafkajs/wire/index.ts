@@ -12,6 +12,7 @@ export {
   type Reaction,
 } from './broker-codes.js';
 export { byTopic } from './by-topic.js';
+export { ClusterFeatures } from './cluster-features.js';
 export { Cluster, CONTROL_LANE, type ClusterOptions, type Target } from './cluster.js';
 export * from './consumer-describe-request.js';
 export * from './consumer-heartbeat-request.js';

@@ -98,7 +98,16 @@ export class Reader {
     return this.#items(this.unsignedVarint() - 1, read);
   }
 
-  /** The tagged fields that end every flexible structure; none of them matters to us yet. */
+  /** The tagged fields that end every flexible structure, each as its bytes. */
+  tags(): ReadonlyMap<number, Buffer> {
+    const fields = new Map<number, Buffer>();
+    for (let left = this.unsignedVarint(); left > 0; left--) {
+      const tag = this.unsignedVarint();
+      fields.set(tag, this.raw(this.unsignedVarint()));
+    }
+    return fields;
+  }
+
   skipTags(): void {
     for (let left = this.unsignedVarint(); left > 0; left--) {
       this.unsignedVarint();
