@@ -4,9 +4,16 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
 import { ExactlyOnceWorker } from './exactly-once-worker.js';
+import { finalizeTransactionVersion, producerEpochOf } from './transaction-version.js';
 
 const PARTITIONS = 3;
 const INPUTS = 450;
+
+interface Course {
+  readonly driver: BrokerDriver;
+  readonly topic: string;
+  beforeEach?(at: number): Promise<void>;
+}
 
 async function valuesOf(driver: BrokerDriver, topic: string): Promise<string[]> {
   const values: string[] = [];
@@ -46,48 +53,111 @@ describeWithCluster('transactions over a network that lies', { proxied: true }, 
     return times;
   }
 
-  it('consume, transform, produce: exactly one output for each input, whatever is cut, aborted or left', async () => {
-    const direct = kafkajs({ brokers: cluster().brokers });
-    const [source, target, groupId] = [unique('in'), unique('out'), unique('group')];
-    await direct.admin().createTopics([
-      { name: source, partitions: PARTITIONS },
-      { name: target, partitions: PARTITIONS },
-    ]);
-    const inputs = Array.from({ length: INPUTS }, (_, at) => `input ${at}`);
-    await direct
-      .producer()
-      .send(inputs.map((value, at) => ({ topic: source, partition: at % PARTITIONS, value })));
-
-    const drivers = [1, 2].map(() => kafkajs({ brokers: cluster().proxiedBrokers }));
-    const workers = drivers.map(
-      (driver) =>
-        new ExactlyOnceWorker({ driver, groupId, transactionalId: unique('tx'), source, target }),
-    );
-    const running = workers.map((worker) => worker.run());
-    let isOver = false;
-    const harassing = harass(() => isOver);
-    try {
-      await eventually(async () => new Set(await valuesOf(direct, target)).size === INPUTS, {
-        timeoutMs: 90_000,
-        intervalMs: 200,
-        description: 'an output for every input',
-      });
-    } finally {
-      isOver = true;
-      const times = await harassing;
-      for (const worker of workers) worker.stop();
-      await Promise.all(running);
-      process.stderr.write(
-        `exactly once: ${times} disturbances, ${JSON.stringify(workers.map(({ report }) => report))}\n`,
-      );
-      await Promise.all(drivers.map((driver) => driver.close()));
+  /** The producer's epoch after one transaction each. */
+  async function epochsAfter(
+    { driver, topic, beforeEach }: Course,
+    ends: readonly ('commit' | 'abort')[],
+  ): Promise<unknown[]> {
+    const transactionalId = unique('tx');
+    const producer = driver.producer({ transactionalId });
+    const epochs: unknown[] = [];
+    for (const [at, end] of ends.entries()) {
+      await beforeEach?.(at);
+      const transaction = await producer.transaction();
+      await transaction.send([{ topic, value: String(at) }]);
+      await transaction[end]();
+      epochs.push(await producerEpochOf(cluster().brokers, transactionalId));
     }
-    const outputs = await valuesOf(direct, target);
-    expect([...outputs].sort()).toEqual([...inputs].sort());
-    const committed = await direct.admin().groupOffsets(groupId);
-    expect(committed.map(({ offset }) => offset)).toEqual(
-      Array.from({ length: PARTITIONS }, () => INPUTS / PARTITIONS),
-    );
-    await direct.close();
-  }, 120_000);
+    return epochs;
+  }
+
+  async function onTopic(work: (driver: BrokerDriver, topic: string) => Promise<void>) {
+    const driver = kafkajs({ brokers: cluster().brokers });
+    const topic = unique('topic');
+    await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
+    await work(driver, topic);
+    await driver.close();
+  }
+
+  /** New clusters have version 2 (KIP-890); some that were upgraded have not finalized it. */
+  function ofVersion(level: 0 | 2, expected: readonly number[]): void {
+    describe(`with transaction.version ${level}`, () => {
+      beforeAll(() => finalizeTransactionVersion(cluster().brokers, level));
+
+      it('each has an epoch of its own, or all share one', () =>
+        onTopic(async (driver, topic) => {
+          const ends = ['commit', 'abort', 'commit', 'commit'] as const;
+          expect(await epochsAfter({ driver, topic }, ends)).toEqual(expected);
+          expect(await valuesOf(driver, topic)).toEqual(['0', '2', '3']);
+        }));
+
+      it('consume, transform, produce: exactly one output for each input, whatever is cut, aborted or left', async () => {
+        const direct = kafkajs({ brokers: cluster().brokers });
+        const [source, target, groupId] = [unique('in'), unique('out'), unique('group')];
+        await direct.admin().createTopics([
+          { name: source, partitions: PARTITIONS },
+          { name: target, partitions: PARTITIONS },
+        ]);
+        const inputs = Array.from({ length: INPUTS }, (_, at) => `input ${at}`);
+        await direct
+          .producer()
+          .send(inputs.map((value, at) => ({ topic: source, partition: at % PARTITIONS, value })));
+
+        const drivers = [1, 2].map(() => kafkajs({ brokers: cluster().proxiedBrokers }));
+        const workers = drivers.map(
+          (driver) =>
+            new ExactlyOnceWorker({
+              driver,
+              groupId,
+              transactionalId: unique('tx'),
+              source,
+              target,
+            }),
+        );
+        const running = workers.map((worker) => worker.run());
+        let isOver = false;
+        const harassing = harass(() => isOver);
+        try {
+          await eventually(async () => new Set(await valuesOf(direct, target)).size === INPUTS, {
+            timeoutMs: 90_000,
+            intervalMs: 200,
+            description: 'an output for every input',
+          });
+        } finally {
+          isOver = true;
+          const times = await harassing;
+          for (const worker of workers) worker.stop();
+          await Promise.all(running);
+          process.stderr.write(
+            `exactly once: ${times} disturbances, ${JSON.stringify(workers.map(({ report }) => report))}\n`,
+          );
+          await Promise.all(drivers.map((driver) => driver.close()));
+        }
+        const outputs = await valuesOf(direct, target);
+        expect([...outputs].sort()).toEqual([...inputs].sort());
+        const committed = await direct.admin().groupOffsets(groupId);
+        expect(committed.map(({ offset }) => offset)).toEqual(
+          Array.from({ length: PARTITIONS }, () => INPUTS / PARTITIONS),
+        );
+        await direct.close();
+      }, 120_000);
+    });
+  }
+
+  ofVersion(0, [0, 0, 0, 0]);
+
+  // The other way is closed: brokers refuse ids that they knew in version 2.
+  it('go over to version 2 between two of them, once a new connection tells of it', () =>
+    onTopic(async (driver, topic) => {
+      const upgrade = async (at: number): Promise<void> => {
+        if (at !== 1) return;
+        await finalizeTransactionVersion(cluster().brokers, 2);
+        await driver.producer().send([{ topic, value: 'connected' }]);
+      };
+      const ends = ['commit', 'commit', 'commit'] as const;
+      expect(await epochsAfter({ driver, topic, beforeEach: upgrade }, ends)).toEqual([0, 2, 3]);
+      expect(await valuesOf(driver, topic)).toEqual(['0', 'connected', '1', '2']);
+    }));
+
+  ofVersion(2, [1, 2, 3, 4]);
 });

@@ -25,6 +25,13 @@ export class PartitionSequence {
     return this.#identity !== undefined;
   }
 
+  /** Whether it counts for this producer in this epoch. */
+  isOf({ producerId, producerEpoch }: ProducerIdentity): boolean {
+    return (
+      this.#identity?.producerId === producerId && this.#identity.producerEpoch === producerEpoch
+    );
+  }
+
   get isTransactional(): boolean {
     return this.#identity?.transactional === true;
   }

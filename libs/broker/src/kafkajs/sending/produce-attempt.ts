@@ -1,5 +1,10 @@
 import { ConnectionError } from '../../port/errors.js';
-import { produceRequest, type ApiRequest, type ProducedPartition } from '../wire/index.js';
+import {
+  produceRequest,
+  type ApiRequest,
+  type ProducedPartition,
+  type ProducePartition,
+} from '../wire/index.js';
 import type { PartitionQueue } from './partition-queue.js';
 import type { PendingBatch } from './pending-batch.js';
 import type { SenderContext } from './sender-options.js';
@@ -18,12 +23,12 @@ export class ProduceAttempt {
   constructor(
     readonly queues: readonly PartitionQueue[],
     private readonly brokerTimeoutMs: number,
-    private readonly context: Pick<SenderContext, 'codec' | 'options'>,
+    private readonly context: Pick<SenderContext, 'codec' | 'options' | 'flow'>,
   ) {}
 
   get request(): ApiRequest<Answer> {
     return {
-      ...produceRequest(this.brokerTimeoutMs, []),
+      ...this.#requestWith([]),
       encode: (version) => this.#leave(version),
     };
   }
@@ -42,15 +47,19 @@ export class ProduceAttempt {
     const sealed = this.#isOver ? [] : this.queues.flatMap((queue) => this.#seal(queue));
     if (sealed.length === 0)
       throw new ConnectionError('Nobody waits any more for the records of this request.');
-    const { transactionalId = null } = this.context.options;
-    const request = produceRequest(this.brokerTimeoutMs, sealed, transactionalId);
-    const body = request.encode(version);
+    const body = this.#requestWith(sealed).encode(version);
     // Only now: what could not be encoded has not left.
     for (const { pending } of sealed) {
       pending.stage = 'under-way';
       pending.attempts++;
     }
     return body;
+  }
+
+  #requestWith(partitions: readonly ProducePartition[]): ApiRequest<Answer> {
+    const { options, flow } = this.context;
+    const { transactionalId = null } = options;
+    return produceRequest(this.brokerTimeoutMs, partitions, transactionalId, flow);
   }
 
   #seal(queue: PartitionQueue) {

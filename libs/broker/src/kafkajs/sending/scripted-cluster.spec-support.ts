@@ -1,4 +1,10 @@
-import { Metadata, type ApiRequest, type Target, type TopicMetadata } from '../wire/index.js';
+import {
+  ClusterFeatures,
+  Metadata,
+  type ApiRequest,
+  type Target,
+  type TopicMetadata,
+} from '../wire/index.js';
 import { Reader } from '../wire/reader.js';
 import { Writer } from '../wire/writer.js';
 import type { SenderCluster } from './index.js';
@@ -49,11 +55,13 @@ export interface IdentityStep {
 }
 
 const INIT_PRODUCER_ID = 22;
+const FLEXIBLE_FROM = 9;
 
 /** A cluster of one to many leaders in memory, which answers produce requests as the script says. */
 export class ScriptedCluster implements SenderCluster {
   readonly runtime = new VirtualRuntime();
   readonly metadata: Metadata;
+  readonly features = new ClusterFeatures();
   readonly asked: AskedProduce[] = [];
   readonly closedLanes: string[] = [];
   /** Keeps requests from leaving, as a connection that is still being opened does. */
@@ -145,44 +153,35 @@ export class ScriptedCluster implements SenderCluster {
     this.mostUnderWay = Math.max(this.mostUnderWay, ++this.#underWay);
     try {
       await this.connecting;
-      const asked = { node, lane, partitions: decode(await request.encode(8)) };
+      const version = request.versions.at(-1) as number;
+      const asked = { node, lane, partitions: decode(await request.encode(version), version) };
       this.asked.push(asked);
       const step = this.script(asked, this.asked.length);
       const { arrivesAfterMs } = step;
-      const arrive = () => void this.#carryOut(asked, step);
+      const arrive = () => void this.#carryOut(asked, step, version);
       if (arrivesAfterMs !== undefined) this.runtime.setTimer(arrive, arrivesAfterMs);
-      const answer = arrivesAfterMs === undefined ? this.#carryOut(asked, step) : Buffer.alloc(0);
+      const answer =
+        arrivesAfterMs === undefined ? this.#carryOut(asked, step, version) : Buffer.alloc(0);
       if (step.takesMs !== undefined) await sleep(this.runtime, step.takesMs);
       await step.until;
       if (step.fails) throw step.fails;
-      return await request.decode(answer, 8);
+      return await request.decode(answer, version);
     } finally {
       this.#underWay--;
     }
   }
 
-  #carryOut(asked: AskedProduce, { on = () => ({}) }: ProduceStep): Buffer {
+  #carryOut(
+    asked: AskedProduce,
+    { on = () => ({}) }: ProduceStep,
+    version = FLEXIBLE_FROM - 1,
+  ): Buffer {
     const answers = asked.partitions.flatMap((partition) => {
       const step = on(partition);
       const baseOffset = this.#append(partition, step);
       return step.isLeftOut ? [] : [{ ...partition, step, baseOffset }];
     });
-    const writer = new Writer();
-    writer.array(answers, ({ topic, partition, step, baseOffset }) => {
-      const { code = 0, appendTime = -1, recordErrors = [] } = step;
-      writer.string(topic).array([0], () => {
-        writer
-          .int32(partition)
-          .int16(code)
-          .int64(step.baseOffset ?? baseOffset)
-          .int64(appendTime);
-        writer.int64(0).array(recordErrors, ([index, message]) => {
-          writer.int32(index).nullableString(message);
-        });
-        writer.nullableString(null);
-      });
-    });
-    return writer.int32(0).toBuffer();
+    return (version >= FLEXIBLE_FROM ? compactAnswer(answers) : plainAnswer(answers)).toBuffer();
   }
 
   #append({ topic, partition, records }: AskedPartition, step: PartitionStep): number {
@@ -213,8 +212,53 @@ function closed(): ClosedError {
   return new ClosedError('The driver was closed.');
 }
 
-function decode(body: Buffer): readonly AskedPartition[] {
+interface Answered extends TopicPartition {
+  readonly step: PartitionStep;
+  readonly baseOffset: number;
+}
+
+function plainAnswer(answers: readonly Answered[]): Writer {
+  const writer = new Writer();
+  writer.array(answers, (answer) => {
+    const { recordErrors = [] } = answer.step;
+    writer.string(answer.topic).array([0], () => {
+      writeOutcome(writer, answer).array(recordErrors, ([index, message]) => {
+        writer.int32(index).nullableString(message);
+      });
+      writer.nullableString(null);
+    });
+  });
+  return writer.int32(0);
+}
+
+function compactAnswer(answers: readonly Answered[]): Writer {
+  const writer = new Writer();
+  writer.compactArray(answers, (answer) => {
+    const { recordErrors = [] } = answer.step;
+    writer.compactString(answer.topic);
+    writer.compactArray([0], () => {
+      writeOutcome(writer, answer).compactArray(recordErrors, ([index, message]) => {
+        writer.int32(index).compactNullableString(message).noTags();
+      });
+      writer.compactNullableString(null).noTags();
+    });
+    writer.noTags();
+  });
+  return writer.int32(0).noTags();
+}
+
+function writeOutcome(writer: Writer, { partition, step, baseOffset }: Answered): Writer {
+  const { code = 0, appendTime = -1 } = step;
+  writer.int32(partition).int16(code);
+  return writer
+    .int64(step.baseOffset ?? baseOffset)
+    .int64(appendTime)
+    .int64(0);
+}
+
+function decode(body: Buffer, version: number): readonly AskedPartition[] {
   const reader = new Reader(body);
+  if (version >= FLEXIBLE_FROM) return decodeCompact(reader);
   reader.nullableString();
   reader.int16();
   reader.int32();
@@ -223,18 +267,36 @@ function decode(body: Buffer): readonly AskedPartition[] {
       const topic = reader.string();
       return reader.array(() => {
         const partition = reader.int32();
-        const batch = reader.nullableBytes() ?? Buffer.alloc(0);
-        const { producerId, producerEpoch, baseSequence } = new BatchHeader(batch);
-        return {
-          topic,
-          partition,
-          records: recordsIn(batch),
-          batchBytes: batch.length,
-          stamp: { producerId, producerEpoch, baseSequence },
-        };
+        return askedOf(topic, partition, reader.nullableBytes());
       });
     })
     .flat();
+}
+
+function decodeCompact(reader: Reader): readonly AskedPartition[] {
+  reader.compactNullableString();
+  reader.int16();
+  reader.int32();
+  return reader
+    .compactArray(() => {
+      const topic = reader.compactString();
+      const partitions = reader.compactArray(() => {
+        const partition = reader.int32();
+        const asked = askedOf(topic, partition, reader.compactNullableBytes());
+        reader.skipTags();
+        return asked;
+      });
+      reader.skipTags();
+      return partitions;
+    })
+    .flat();
+}
+
+function askedOf(topic: string, partition: number, bytes: Buffer | null): AskedPartition {
+  const batch = bytes ?? Buffer.alloc(0);
+  const { producerId, producerEpoch, baseSequence } = new BatchHeader(batch);
+  const stamp = { producerId, producerEpoch, baseSequence };
+  return { topic, partition, records: recordsIn(batch), batchBytes: batch.length, stamp };
 }
 
 function recordsIn(batch: Buffer): readonly BrokerRecord[] {

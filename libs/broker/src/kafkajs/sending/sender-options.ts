@@ -2,17 +2,22 @@ import type { DriverLogger } from '../../port/driver.js';
 import type { ClosedError } from '../../port/errors.js';
 import type { ResolvedProducerOptions } from '../../port/validate-producer-options.js';
 import type { RecordCodec } from '../../records/index.js';
-import type { Cluster } from '../wire/index.js';
+import type { Cluster, TransactionFlow } from '../wire/index.js';
 import type { PartitionQueue } from './partition-queue.js';
 
 /** What of the cluster a sender needs. */
-export type SenderCluster = Pick<Cluster, 'request' | 'metadata' | 'runtime' | 'closeLane'>;
+export type SenderCluster = Pick<
+  Cluster,
+  'request' | 'metadata' | 'features' | 'runtime' | 'closeLane'
+>;
 
 export interface SenderContext {
   readonly cluster: SenderCluster;
   readonly logger: DriverLogger;
   readonly options: ResolvedProducerOptions;
   readonly codec: RecordCodec | undefined;
+  /** Of the transactions in which records are sent, if they are. */
+  readonly flow?: TransactionFlow;
   /** The cluster was closed under us: nothing will be answered any more. */
   readonly onClusterClosed: (error: ClosedError) => void;
 }

@@ -26,4 +26,5 @@ export { requireKafkajsVersion } from './kafkajs-version.js';
 export * from './offset-requests.js';
 export * from './produce-request.js';
 export * from './producer-id-request.js';
+export { transactionFlowOf, type TransactionFlow } from './transaction-flow.js';
 export * from './transaction-requests.js';

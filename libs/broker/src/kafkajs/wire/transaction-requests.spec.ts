@@ -7,9 +7,16 @@ import {
 } from './transaction-requests.js';
 import { produceRequest } from './produce-request.js';
 import { transactionalProducerIdRequest } from './producer-id-request.js';
+import { ClusterFeatures } from './cluster-features.js';
+import { transactionFlowOf, type TransactionFlow } from './transaction-flow.js';
 import { Writer } from './writer.js';
 
-const producer = { transactionalId: 'tx', producerId: 258n, producerEpoch: 3 };
+const producer = {
+  transactionalId: 'tx',
+  producerId: 258n,
+  producerEpoch: 3,
+  flow: 'announced',
+} as const;
 const PRODUCER = '037478' + '0000000000000102' + '0003';
 const hex = async (body: Buffer | Promise<Buffer>): Promise<string> => (await body).toString('hex');
 
@@ -78,21 +85,52 @@ describe('the requests of a transaction', () => {
     expect(await hex(produceRequest(1_000, [], 'tx').encode(8))).toBe(start + '00000000');
   });
 
-  it('never ask in a version that belongs to the other flow of Kafka 4', () => {
-    const requests = [
-      addPartitionsRequest(producer, []),
-      addOffsetsRequest(producer, 'g'),
-      offsetsInTransactionRequest(producer, { groupId: 'g', generation: 1, memberId: 'm' }, []),
-      endTransactionRequest(producer, true),
-      produceRequest(1, [], 'tx'),
+  it('name the id where brokers add the partition by themselves, with flexible fields', async () => {
+    const batch = Buffer.from('abcd', 'hex');
+    const written = [
+      { topic: 'a', partition: 1, batch },
+      { topic: 'a', partition: 2, batch },
     ];
-    expect(requests.map(({ apiName, versions }) => [apiName, versions])).toEqual([
-      ['AddPartitionsToTxn', [3]],
-      ['AddOffsetsToTxn', [3]],
+    const start = '037478' + 'ffff' + '000003e8';
+    const partitions = '03' + '00000001' + '03abcd' + '00' + '00000002' + '03abcd' + '00';
+    expect(await hex(produceRequest(1_000, written, 'tx', 'implied').encode(12))).toBe(
+      start + '02' + '0261' + partitions + '00' + '00',
+    );
+  });
+
+  it('keep the two flows of Kafka 4 apart by their versions', () => {
+    const owner = { groupId: 'g', generation: 1, memberId: 'm' };
+    const versionsIn = (flow: TransactionFlow) =>
+      [
+        offsetsInTransactionRequest({ ...producer, flow }, owner, []),
+        endTransactionRequest({ ...producer, flow }, true),
+        produceRequest(1, [], 'tx', flow),
+      ].map(({ apiName, versions }) => [apiName, versions]);
+    expect(versionsIn('announced')).toEqual([
       ['TxnOffsetCommit', [3]],
       ['EndTxn', [3]],
       ['Produce', [8]],
     ]);
+    expect(versionsIn('implied')).toEqual([
+      ['TxnOffsetCommit', [5]],
+      ['EndTxn', [5]],
+      ['Produce', [12]],
+    ]);
+    expect(addPartitionsRequest(producer, []).versions).toEqual([3]);
+    expect(addOffsetsRequest(producer, 'g').versions).toEqual([3]);
+  });
+
+  it.each([
+    [undefined, 'announced'],
+    [0, 'announced'],
+    [1, 'announced'],
+    [2, 'implied'],
+    [3, 'implied'],
+  ])('are those of the finalized transaction.version: %s is %s', (level, flow) => {
+    const features = new ClusterFeatures();
+    const levels = level === undefined ? [] : [['transaction.version', level] as const];
+    features.learn({ epoch: 1, levels: new Map(levels) });
+    expect(transactionFlowOf(features)).toBe(flow);
   });
 });
 
@@ -116,5 +154,46 @@ describe('the answers of a transaction', () => {
     expect(addPartitionsRequest(producer, []).decode(answer, 3)).toEqual(expected);
     const owner = { groupId: 'g', generation: 1, memberId: 'm' };
     expect(offsetsInTransactionRequest(producer, owner, []).decode(answer, 3)).toEqual(expected);
+  });
+
+  it('tell whom to write the next one as, where the end has raised the epoch', () => {
+    const request = endTransactionRequest({ ...producer, flow: 'implied' }, true);
+    const answer = (code: number, producerId: bigint, epoch: number) =>
+      new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
+    expect(request.decode(answer(0, 2n ** 40n, 4), 5)).toEqual({
+      code: 0,
+      next: { producerId: 2n ** 40n, producerEpoch: 4 },
+    });
+    expect(request.decode(answer(51, -1n, -1), 5)).toEqual({ code: 51 });
+  });
+
+  it('tell of every partition and its faulty records, with flexible fields and a throttle', () => {
+    const writer = new Writer();
+    writer.compactArray(['a', 'b'], (topic) => {
+      writer.compactString(topic);
+      writer.compactArray([1], () => {
+        writer.int32(1).int16(120).int64(7).int64(-1).int64(0);
+        writer.compactArray([3], (index) => writer.int32(index).compactString('bad').noTags());
+        // The leader that is known to be, in a tagged field.
+        writer.compactNullableString('said').unsignedVarint(1).unsignedVarint(0);
+        writer.unsignedVarint(2).raw(Buffer.alloc(2));
+      });
+      writer.noTags();
+    });
+    const body = writer.int32(250).noTags().toBuffer();
+    const request = produceRequest(1, [], 'tx', 'implied');
+    expect(request.throttleTimeMs?.(body, 12)).toBe(250);
+    expect(request.decode(body, 12)).toEqual(
+      ['a', 'b'].map((topic) => ({
+        topic,
+        partition: 1,
+        code: 120,
+        baseOffset: 7,
+        appendTime: -1,
+        logStartOffset: 0,
+        recordErrors: [{ index: 3, message: 'bad' }],
+        message: 'said',
+      })),
+    );
   });
 });

@@ -5,20 +5,22 @@ import { byTopic } from './by-topic.js';
 import type { Coordinator } from './group-requests.js';
 import { readPartitionCodes, writeOffsets, type PartitionCode } from './offset-requests.js';
 import type { Reader } from './reader.js';
+import type { TransactionFlow } from './transaction-flow.js';
 import type { Writer } from './writer.js';
 
-/*
- * Transactions as every broker since Kafka 2.5 knows them: partitions and groups are added to a
- * transaction before it writes to them, and its producer keeps its epoch. Kafka 4's own flow
- * (transaction.version 2) starts with Produce 12, EndTxn 5 and TxnOffsetCommit 5; the two must not
- * be mixed, so nothing above the versions here is ever asked for.
- */
+/** By the version of these requests a broker tells the one flow from the other. */
+const VERSIONS: Readonly<Record<TransactionFlow, readonly number[]>> = {
+  announced: [3],
+  implied: [5],
+};
+const TELLS_IDENTITY_FROM = 5;
 
 /** Whose transaction it is. */
 export interface TransactionalProducer {
   readonly transactionalId: string;
   readonly producerId: bigint;
   readonly producerEpoch: number;
+  readonly flow: TransactionFlow;
 }
 
 /** The member whose offsets they are; without a group's member: generation -1 and an empty id. */
@@ -31,6 +33,11 @@ export interface OffsetsOwner {
 
 export interface TransactionAnswer {
   readonly code: number;
+}
+
+export interface EndedTransaction extends TransactionAnswer {
+  /** Whom to write the next one as, where the end has raised the epoch. */
+  readonly next?: { readonly producerId: bigint; readonly producerEpoch: number };
 }
 
 const TRANSACTION_COORDINATOR = 1;
@@ -88,14 +95,14 @@ export function addOffsetsRequest(
 
 /** To the coordinator of the group. Version 3 names the member and its generation: one that is not of the group any more is refused. */
 export function offsetsInTransactionRequest(
-  { transactionalId, producerId, producerEpoch }: TransactionalProducer,
+  { transactionalId, producerId, producerEpoch, flow }: TransactionalProducer,
   owner: OffsetsOwner,
   offsets: readonly OffsetCommit[],
 ): ApiRequest<readonly PartitionCode[]> {
   return ownRequest({
     apiKey: 28,
     apiName: 'TxnOffsetCommit',
-    versions: [3],
+    versions: VERSIONS[flow],
     flexibleFrom: 3,
     write(writer) {
       writer.compactString(transactionalId).compactString(owner.groupId);
@@ -112,17 +119,21 @@ export function offsetsInTransactionRequest(
 export function endTransactionRequest(
   producer: TransactionalProducer,
   isCommitted: boolean,
-): ApiRequest<TransactionAnswer> {
+): ApiRequest<EndedTransaction> {
   return ownRequest({
     apiKey: 26,
     apiName: 'EndTxn',
-    versions: [3],
+    versions: VERSIONS[producer.flow],
     flexibleFrom: 3,
     write(writer) {
       writeProducer(writer, producer);
       writer.boolean(isCommitted).noTags();
     },
-    read: readCode,
+    read(reader, version) {
+      const { code } = readCode(reader);
+      if (code !== 0 || version < TELLS_IDENTITY_FROM) return { code };
+      return { code, next: { producerId: reader.bigint64(), producerEpoch: reader.int16() } };
+    },
   });
 }
 

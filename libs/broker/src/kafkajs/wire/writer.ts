@@ -78,6 +78,10 @@ export class Writer {
     return this.int32(value.length).raw(value);
   }
 
+  compactBytes(value: Buffer): this {
+    return this.unsignedVarint(value.length + 1).raw(value);
+  }
+
   raw(value: Buffer): this {
     const at = this.#reserve(value.length);
     value.copy(this.#bytes, at);

@@ -1,3 +1,4 @@
+import type { TransactionFlow } from '../../wire/index.js';
 import type { Reader } from '../../wire/reader.js';
 import { Writer } from '../../wire/writer.js';
 
@@ -21,7 +22,7 @@ interface Written {
   readonly transaction: number;
 }
 
-/** The coordinator of one transactional id, and of one group, as Kafka's old flow has them. */
+/** The coordinator of one transactional id, and of one group, as Kafka has them in either flow. */
 export class CoordinatorModel {
   epoch = NO_EPOCH;
   #epochBefore = NO_EPOCH;
@@ -33,6 +34,8 @@ export class CoordinatorModel {
   #lastEnd: Verdict | undefined;
   #pendingOffset: number | undefined;
   committedOffset: number | undefined;
+
+  constructor(public flow: TransactionFlow) {}
 
   /** What a read_committed reader sees of a partition. */
   committed(partition: string): readonly string[] {
@@ -54,7 +57,12 @@ export class CoordinatorModel {
     return this.#isOpen;
   }
 
+  /** What a leader asks before it writes: it tells of the partition, or wants to hear of it. */
   takes(partition: string): boolean {
+    if (this.flow === 'implied') {
+      this.#begin(this.epoch);
+      this.#members.add(partition);
+    }
     return this.#isOpen && this.#members.has(partition);
   }
 
@@ -66,6 +74,7 @@ export class CoordinatorModel {
   /** Aborts what is open, as when the transaction's time is up or another producer takes over. */
   fence(): void {
     if (this.#isOpen) this.#end('abort');
+    else this.#lastEnd = undefined;
     this.epoch++;
     this.#epochBefore = NO_EPOCH;
   }
@@ -89,7 +98,7 @@ export class CoordinatorModel {
       case ADD_OFFSETS:
         return coded(this.#begin(epoch));
       case END:
-        return coded(this.#endAsked(epoch, reader.boolean() ? 'commit' : 'abort'));
+        return this.#ended(this.#endAsked(epoch, reader.boolean() ? 'commit' : 'abort'));
       default:
         return this.#commitOffsets(epoch, reader);
     }
@@ -100,6 +109,7 @@ export class CoordinatorModel {
     this.epochIn(apiKey, reader);
     if (apiKey === INIT_PRODUCER_ID) return identity(code, -1);
     if (apiKey === ADD_PARTITIONS) return forPartitions(partitionsIn(reader), code);
+    if (apiKey === END) return this.#ended(code);
     return apiKey === COMMIT_OFFSETS
       ? forPartitions([{ topic: 'in', partition: 0 }], code)
       : coded(code);
@@ -111,10 +121,11 @@ export class CoordinatorModel {
       this.fence();
       return CONCURRENT_TRANSACTIONS;
     }
-    if (current !== NO_EPOCH && current === this.#epochBefore) return 0;
-    if (current !== NO_EPOCH && current !== this.epoch) return PRODUCER_FENCED;
-    this.#epochBefore = current;
+    const isKnown = current !== NO_EPOCH && current === this.#epochBefore;
+    if (current !== NO_EPOCH && current !== this.epoch && !isKnown) return PRODUCER_FENCED;
     this.#lastEnd = undefined;
+    if (isKnown) return 0;
+    this.#epochBefore = current;
     this.epoch++;
     return 0;
   }
@@ -154,15 +165,36 @@ export class CoordinatorModel {
     const asked = offsets.flat();
     if (generation === -2) return forPartitions(asked, 22);
     if (epoch !== this.epoch) return forPartitions(asked, 47);
+    if (this.flow === 'implied') this.#begin(epoch);
     if (!this.#isOpen) return forPartitions(asked, INVALID_TXN_STATE);
     this.#pendingOffset = asked[0]?.offset;
     return forPartitions(asked, 0);
   }
 
   #endAsked(epoch: number, verdict: Verdict): number {
+    if (this.flow === 'implied') return this.#endRaising(epoch, verdict);
     if (epoch !== this.epoch) return PRODUCER_FENCED;
     if (this.#isOpen) this.#end(verdict);
     return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+  }
+
+  /** A repetition carries the epoch before, and is known by it until the next transaction begins. */
+  #endRaising(epoch: number, verdict: Verdict): number {
+    const isOver = !this.#isOpen && this.#lastEnd !== undefined;
+    if (isOver && epoch === this.epoch - 1)
+      return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+    if (epoch !== this.epoch) return PRODUCER_FENCED;
+    if (!this.#isOpen && verdict === 'commit') return INVALID_TXN_STATE;
+    if (this.#isOpen) this.#end(verdict);
+    this.#lastEnd = verdict;
+    this.#epochBefore = this.epoch++;
+    return 0;
+  }
+
+  #ended(code: number): Buffer {
+    if (this.flow === 'announced') return coded(code);
+    const [producerId, epoch] = code === 0 ? [PRODUCER_ID, this.epoch] : [-1n, NO_EPOCH];
+    return new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
   }
 
   #end(verdict: Verdict): void {

@@ -1,4 +1,4 @@
-import { BrokerError, ProducerFencedError, RefusedError } from '../../../port/errors.js';
+import { BrokerError, ProducerFencedError } from '../../../port/errors.js';
 import {
   addPartitionsRequest,
   errorOfCode,
@@ -7,15 +7,16 @@ import {
   type TransactionalProducer,
 } from '../../wire/index.js';
 import type { PartitionQueue } from '../partition-queue.js';
-import type { Desk, OnServed } from '../sender-options.js';
+import type { OnServed } from '../sender-options.js';
 import type { CoordinatorLink } from './coordinator-link.js';
+import { giveNumbers, type TransactionDesk } from './transaction-desk.js';
 
 /**
- * Where partitions become part of the transaction that is open: its coordinator must know of each
+ * Where partitions become part of the transaction that is open, in the announced flow: its coordinator must know of each
  * before a record is written there, so that it can write the end there too. Those who come in the
  * same turn share a request.
  */
-export class EnrolmentDesk implements Desk {
+export class EnrolmentDesk implements TransactionDesk {
   readonly #waiting = new Set<PartitionQueue>();
   readonly #enrolled = new Set<PartitionQueue>();
   #isAsking = false;
@@ -24,7 +25,7 @@ export class EnrolmentDesk implements Desk {
   #onServed: OnServed = () => undefined;
 
   constructor(
-    private readonly producer: TransactionalProducer,
+    private producer: TransactionalProducer,
     private readonly link: CoordinatorLink,
     /** A request left whose effect nobody knows. */
     private readonly onUnknown: () => void,
@@ -35,13 +36,16 @@ export class EnrolmentDesk implements Desk {
     return this;
   }
 
-  /** Whether the coordinator was told of the transaction, or may have been. */
   get isBegun(): boolean {
     return this.#isBegun;
   }
 
   admit(queue: PartitionQueue): boolean {
-    if (!this.#hasNumbers(queue)) return false;
+    const refusal = giveNumbers(queue, this.producer);
+    if (refusal) {
+      this.#fail(queue, refusal);
+      return false;
+    }
     if (this.#enrolled.has(queue)) return true;
     queue.state = 'unidentified';
     this.#waiting.add(queue);
@@ -49,8 +53,8 @@ export class EnrolmentDesk implements Desk {
     return false;
   }
 
-  /** For the transaction that comes after this one. */
-  startAnew(): void {
+  startAnew(producer: TransactionalProducer): void {
+    this.producer = producer;
     this.#enrolled.clear();
     this.#isBegun = false;
   }
@@ -58,18 +62,6 @@ export class EnrolmentDesk implements Desk {
   stop(): void {
     this.#isStopped = true;
     this.#waiting.clear();
-  }
-
-  #hasNumbers(queue: PartitionQueue): boolean {
-    const { sequence } = queue;
-    if (sequence === undefined || sequence.isBegun) return true;
-    const { producerId, producerEpoch } = this.producer;
-    if (sequence.accepts({ producerId, producerEpoch })) {
-      sequence.begin({ producerId, producerEpoch, transactional: true });
-      return true;
-    }
-    this.#fail(queue, spoilt(queue));
-    return false;
   }
 
   async #ask(): Promise<void> {
@@ -144,11 +136,4 @@ export class EnrolmentDesk implements Desk {
     }
     return [...this.#waiting];
   }
-}
-
-function spoilt({ topic, partition }: PartitionQueue): RefusedError {
-  return new RefusedError(
-    `Records of unknown fate went before on partition ${partition} of "${topic}": nothing can be written there behind them. Abort the transaction.`,
-    false,
-  );
 }

@@ -45,7 +45,8 @@ export class KafkajsTransaction implements TransactionWork {
   async sendOffsets(offsets: TransactionOffsets, signal: AbortSignal): Promise<void> {
     const { epoch, linkToGroup } = this.parts;
     const { groupId } = offsets;
-    await this.#addGroup(groupId, signal);
+    this.#hasOffsets = true;
+    if (epoch.producer.flow === 'announced') await this.#addGroup(groupId, signal);
     const codes = await linkToGroup(groupId).ask({
       doing: `Committing offsets of group "${groupId}" with a transaction`,
       request: offsetsInTransactionRequest(epoch.producer, offsets, offsets.offsets),
@@ -68,16 +69,17 @@ export class KafkajsTransaction implements TransactionWork {
     let mayHaveEnded = false;
     epoch.mayBeOpen = true;
     try {
-      const { code } = await link.ask({
+      const answer = await link.ask({
         doing,
         request: endTransactionRequest(epoch.producer, verdict === 'commit'),
-        codesOf: (answer) => [answer.code],
+        codesOf: ({ code }) => [code],
         onUnknown: () => {
           mayHaveEnded = true;
           this.#onUnknown();
         },
       });
-      return this.#endingOf(code, doing, mayHaveEnded);
+      epoch.ended(answer);
+      return this.#endingOf(verdict, answer.code, doing, mayHaveEnded);
     } catch (error) {
       epoch.wear();
       return { kind: 'failed', error: error as Error, mayHaveEnded };
@@ -88,13 +90,18 @@ export class KafkajsTransaction implements TransactionWork {
     this.parts.onOver();
   }
 
-  #endingOf(code: number, doing: string, mayHaveEnded: boolean): Ending {
+  #endingOf(verdict: Verdict, code: number, doing: string, mayHaveEnded: boolean): Ending {
     const { epoch, onFenced } = this.parts;
     epoch.mayBeOpen = code !== 0 && code !== INVALID_TXN_STATE;
     if (code === 0) return { kind: 'done' };
     epoch.wear();
     const error = errorOfCode(code, doing);
-    if (code === INVALID_TXN_STATE) return { kind: 'otherwise', error };
+    if (code === INVALID_TXN_STATE) {
+      // Somebody else has aborted it: the coordinator, for its time was up, or for another producer.
+      if (verdict === 'commit' && epoch.producer.flow === 'implied')
+        return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded: false };
+      return { kind: 'otherwise', error };
+    }
     if (reactionTo('transaction', code) === 'producer-fenced')
       return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded };
     return { kind: 'failed', error, mayHaveEnded };
@@ -104,7 +111,6 @@ export class KafkajsTransaction implements TransactionWork {
   async #addGroup(groupId: string, signal: AbortSignal): Promise<void> {
     const { epoch, link } = this.parts;
     const doing = `Adding offsets of group "${groupId}" to a transaction of "${epoch.producer.transactionalId}"`;
-    this.#hasOffsets = true;
     const { code } = await link.ask({
       doing,
       request: addOffsetsRequest(epoch.producer, groupId),
@@ -119,6 +125,5 @@ export class KafkajsTransaction implements TransactionWork {
       : error;
   }
 
-  /** What was asked twice may arrive twice, the second time in the middle of the next transaction. */
-  readonly #onUnknown = (): void => this.parts.epoch.wear();
+  readonly #onUnknown = (): void => this.parts.epoch.askedTwice();
 }

@@ -1,31 +1,50 @@
-import type { TransactionalProducer } from '../../wire/index.js';
+import type { EndedTransaction, TransactionalProducer } from '../../wire/index.js';
 import { Dispatch } from '../dispatch.js';
 import type { SenderContext } from '../sender-options.js';
 import type { CoordinatorLink } from './coordinator-link.js';
 import { EnrolmentDesk } from './enrolment-desk.js';
+import { NumberingDesk } from './numbering-desk.js';
+import type { TransactionDesk } from './transaction-desk.js';
 
 /**
- * What transactions share while all goes well: an epoch, and the sequence numbers in it. Once
- * something failed, or a request had no answer, it is worn: what still wanders through the network
- * could do harm in the next transaction, unless that has another epoch.
+ * What transactions share while all goes well: the way to the leaders, and in the announced flow an
+ * epoch and the sequence numbers in it. Once something failed it is worn: what still wanders through
+ * the network could do harm in the next transaction, unless that has another epoch. In the implied
+ * flow it has: a transaction that has surely ended leaves its epoch behind with it.
  */
 export class ProducerEpoch {
   readonly dispatch: Dispatch;
-  readonly #desk: EnrolmentDesk;
+  readonly #desk: TransactionDesk;
+  #producer: TransactionalProducer;
+  #successor: TransactionalProducer | undefined;
   #isWorn = false;
   /** The coordinator has not confirmed the end of the latest transaction. */
   mayBeOpen = false;
 
   constructor(
-    readonly producer: TransactionalProducer,
+    producer: TransactionalProducer,
     context: SenderContext,
     connectionLane: string,
     link: CoordinatorLink,
   ) {
-    this.#desk = new EnrolmentDesk(producer, link, () => this.wear());
-    this.dispatch = new Dispatch(context, connectionLane, (_, onServed) =>
+    const { flow } = producer;
+    this.#producer = producer;
+    this.#desk =
+      flow === 'implied'
+        ? new NumberingDesk(producer)
+        : new EnrolmentDesk(producer, link, () => this.askedTwice());
+    this.dispatch = new Dispatch({ ...context, flow }, connectionLane, (_, onServed) =>
       this.#desk.serving(onServed),
     );
+  }
+
+  get producer(): TransactionalProducer {
+    return this.#producer;
+  }
+
+  /** Whom to write the next transaction as, where the end of this one told. */
+  get successor(): TransactionalProducer | undefined {
+    return this.#successor;
   }
 
   get isWorn(): boolean {
@@ -41,9 +60,20 @@ export class ProducerEpoch {
     this.#isWorn = true;
   }
 
+  /** What was asked twice may arrive twice, the second time in the middle of the next transaction. */
+  askedTwice(): void {
+    if (this.#producer.flow === 'announced') this.wear();
+  }
+
+  ended({ next }: EndedTransaction): void {
+    if (next) this.#successor = { ...this.#producer, ...next };
+  }
+
   /** For the transaction that comes after this one. */
   startAnew(): void {
-    this.#desk.startAnew();
+    this.#producer = this.#successor ?? this.#producer;
+    this.#successor = undefined;
+    this.#desk.startAnew(this.#producer);
     this.dispatch.hurry(false);
   }
 }

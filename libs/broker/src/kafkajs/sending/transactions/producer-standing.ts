@@ -5,6 +5,7 @@ import {
   reactionTo,
   transactionalProducerIdRequest,
   type TransactionalProducer,
+  type TransactionFlow,
 } from '../../wire/index.js';
 import type { CoordinatorLink } from './coordinator-link.js';
 
@@ -35,6 +36,8 @@ export class ProducerStanding {
     private readonly transactionalId: string,
     private readonly timeoutMs: number,
     private readonly link: CoordinatorLink,
+    /** As the cluster has it now: it may be upgraded at any time. */
+    private readonly flowNow: () => TransactionFlow,
   ) {}
 
   /** The one to write the next transaction as. */
@@ -42,15 +45,25 @@ export class ProducerStanding {
     const standing = this.#standing;
     switch (standing.kind) {
       case 'good':
-        return standing.producer;
+        // Between two transactions, and with an epoch in between, the flow may change.
+        return standing.producer.flow === this.flowNow()
+          ? standing.producer
+          : this.#init(standing.producer);
       case 'fenced':
         throw standing.error;
       case 'new':
         return this.#init();
       case 'worn':
-        if (standing.mayBeOpen) await this.#abort(standing.producer);
-        return this.#init(standing.producer);
+        return (
+          (standing.mayBeOpen ? await this.#abort(standing.producer) : undefined) ??
+          this.#init(standing.producer)
+        );
     }
+  }
+
+  /** The end of its transaction has raised the epoch. */
+  renewed(producer: TransactionalProducer): void {
+    if (this.#standing.kind === 'good') this.#standing = { kind: 'good', producer };
   }
 
   wornOut(mayBeOpen: boolean): void {
@@ -72,22 +85,31 @@ export class ProducerStanding {
       codesOf: (answer) => [answer.code],
     });
     this.#check(code, doing);
-    const producer = { transactionalId: this.transactionalId, producerId, producerEpoch };
+    const { transactionalId } = this;
+    return this.#isNow({ transactionalId, producerId, producerEpoch, flow: this.flowNow() });
+  }
+
+  #isNow(producer: TransactionalProducer): TransactionalProducer {
     this.#standing = { kind: 'good', producer };
     return producer;
   }
 
-  /** To renew the identity of a producer whose transaction is open would fence the producer itself. */
-  async #abort(producer: TransactionalProducer): Promise<void> {
+  /**
+   * To renew the identity of a producer whose transaction is open would fence the producer itself.
+   * The new identity, where the end brings one.
+   */
+  async #abort(producer: TransactionalProducer): Promise<TransactionalProducer | undefined> {
     const doing = `Aborting what "${this.transactionalId}" may have left open`;
-    const { code } = await this.link.ask({
+    const { code, next } = await this.link.ask({
       doing,
       request: endTransactionRequest(producer, false),
       codesOf: (answer) => [answer.code],
     });
     // Committed after all, or never begun: either way it is not open.
     if (code !== INVALID_TXN_STATE) this.#check(code, doing);
+    if (next) return this.#isNow({ ...producer, ...next });
     this.#standing = { kind: 'worn', producer, mayBeOpen: false };
+    return undefined;
   }
 
   #check(code: number, doing: string): void {

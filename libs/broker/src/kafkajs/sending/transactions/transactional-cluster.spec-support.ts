@@ -1,6 +1,12 @@
 import { ConnectionError } from '../../../port/errors.js';
 import { sleep, type VirtualRuntime } from '../../../runtime/index.js';
-import type { ApiRequest, Metadata, Target } from '../../wire/index.js';
+import type {
+  ApiRequest,
+  ClusterFeatures,
+  Metadata,
+  Target,
+  TransactionFlow,
+} from '../../wire/index.js';
 import { Reader } from '../../wire/reader.js';
 import { Writer } from '../../wire/writer.js';
 import { ScriptedCluster, type AskedPartition } from '../scripted-cluster.spec-support.js';
@@ -24,13 +30,12 @@ export interface Asked {
 
 const FIND_COORDINATOR = 10;
 const PRODUCE = 0;
-const VERSIONS: Readonly<Record<number, number>> = { 10: 2, 22: 4, 24: 3, 25: 3, 26: 3, 28: 3 };
 const INVALID_TXN_STATE = 48;
 const INVALID_PRODUCER_EPOCH = 47;
 
 /** Leaders and coordinators that know transactions as Kafka does, behind a network that does as it is told. */
 export class TransactionalCluster implements SenderCluster {
-  readonly coordinator = new CoordinatorModel();
+  readonly coordinator: CoordinatorModel;
   readonly asked: Asked[] = [];
   readonly #inner: ScriptedCluster;
   readonly #logs = new Map<string, SequencedLog>();
@@ -38,8 +43,10 @@ export class TransactionalCluster implements SenderCluster {
   /** By the order in which requests leave; `name` as in the protocol. */
   fateOf: (name: string, attempt: number) => Fate = () => ({ kind: 'answered' });
 
-  constructor(topics?: Readonly<Record<string, readonly number[]>>) {
+  constructor(flow: TransactionFlow, topics?: Readonly<Record<string, readonly number[]>>) {
+    this.coordinator = new CoordinatorModel(flow);
     this.#inner = new ScriptedCluster(topics);
+    if (flow === 'implied') this.upgrade();
     this.#inner.script = () => {
       const fate = this.#next('Produce', -1);
       const fails = new ConnectionError('cut');
@@ -67,6 +74,16 @@ export class TransactionalCluster implements SenderCluster {
     return this.#inner.metadata;
   }
 
+  /** As an operator does it, between two transactions. */
+  upgrade(): void {
+    this.coordinator.flow = 'implied';
+    this.features.learn({ epoch: 1, levels: new Map([['transaction.version', 2]]) });
+  }
+
+  get features(): ClusterFeatures {
+    return this.#inner.features;
+  }
+
   /** The names of the requests, with the epoch that those of a producer carry. */
   get story(): readonly string[] {
     return this.asked.map(({ name, epoch }) => (epoch < 0 ? name : `${name} e${epoch}`));
@@ -83,7 +100,7 @@ export class TransactionalCluster implements SenderCluster {
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
     if (request.apiKey === PRODUCE) return this.#inner.request(target, lane, request, options);
-    const version = VERSIONS[request.apiKey] as number;
+    const version = request.versions.at(-1) as number;
     const body = await request.encode(version);
     const answer = await this.#exchange(request, body);
     options.signal?.throwIfAborted();

@@ -5,6 +5,7 @@ import {
   TransactionOutcomeUnknownError,
 } from '../../../port/errors.js';
 import type { ProducerSession } from '../../../port/producer.js';
+import type { TransactionFlow } from '../../wire/index.js';
 import { KafkajsProducer } from '../index.js';
 import { loggerInto } from '../producer-on.spec-support.js';
 import { TransactionalCluster, type Fate } from './transactional-cluster.spec-support.js';
@@ -141,8 +142,8 @@ async function persistently(process: Process, planned: Planned, name: number): P
   }
 }
 
-async function run({ fates, transactions, deliveryTimeoutMs }: Plan) {
-  const cluster = new TransactionalCluster({ orders: [0, 1] });
+async function run(flow: TransactionFlow, { fates, transactions, deliveryTimeoutMs }: Plan) {
+  const cluster = new TransactionalCluster(flow, { orders: [0, 1] });
   cluster.fateOf = (_, attempt) => fates[attempt - 1] ?? { kind: 'answered' };
   const process = new Process(cluster, deliveryTimeoutMs);
   const told: Told = { values: Array.from({ length: PARTITIONS }, () => []), offset: undefined };
@@ -171,24 +172,27 @@ async function run({ fates, transactions, deliveryTimeoutMs }: Plan) {
   return { cluster, told, isUndecided };
 }
 
-describe('transactions, whatever the network does', () => {
-  it('count as a whole or not at all, exactly as the producer was told, in order', async () => {
-    let undecided = 0;
-    await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const { cluster, told, isUndecided } = await run(given);
-        if (isUndecided) return void undecided++;
-        for (let partition = 0; partition < PARTITIONS; partition++)
-          expect(cluster.coordinator.committed(`orders/${partition}`)).toEqual(
-            told.values[partition],
-          );
-        expect(cluster.coordinator.committedOffset).toBe(told.offset);
-        // A request that comes when all is over may open a transaction again, which stays empty.
-        expect(cluster.coordinator.undecided).toEqual([]);
-      }),
-      { numRuns: 400 },
-    );
-    // Only a producer that is fenced in the middle of its commit can never find out.
-    expect(undecided).toBeLessThan(20);
-  }, 120_000);
-});
+describe.each(['announced', 'implied'] as const)(
+  '%s transactions, whatever the network does',
+  (flow) => {
+    it('count as a whole or not at all, exactly as the producer was told, in order', async () => {
+      let undecided = 0;
+      await fc.assert(
+        fc.asyncProperty(plan, async (given) => {
+          const { cluster, told, isUndecided } = await run(flow, given);
+          if (isUndecided) return void undecided++;
+          for (let partition = 0; partition < PARTITIONS; partition++)
+            expect(cluster.coordinator.committed(`orders/${partition}`)).toEqual(
+              told.values[partition],
+            );
+          expect(cluster.coordinator.committedOffset).toBe(told.offset);
+          // A request that comes when all is over may open a transaction again, which stays empty.
+          expect(cluster.coordinator.undecided).toEqual([]);
+        }),
+        { numRuns: 300 },
+      );
+      // Only a producer that is fenced in the middle of its commit can never find out.
+      expect(undecided).toBeLessThan(20);
+    }, 120_000);
+  },
+);

@@ -12,6 +12,7 @@ import {
   type SendError,
 } from '../../../port/errors.js';
 import type { ProducerOptions, Transaction } from '../../../port/producer.js';
+import type { TransactionFlow } from '../../wire/index.js';
 import { KafkajsProducer } from '../index.js';
 import { loggerInto, states } from '../producer-on.spec-support.js';
 import { TransactionalCluster, type Fate } from './transactional-cluster.spec-support.js';
@@ -23,8 +24,10 @@ const offsets = (offset: number) => ({
   offsets: [{ topic: 'in', partition: 0, offset }],
 });
 
-function setUp(options: ProducerOptions = {}) {
-  const cluster = new TransactionalCluster();
+const FLOWS = ['announced', 'implied'] as const;
+
+function setUp(options: ProducerOptions = {}, flow: TransactionFlow = 'announced') {
+  const cluster = new TransactionalCluster(flow);
   const producer = new KafkajsProducer({
     cluster,
     producerId: 'p1',
@@ -121,9 +124,9 @@ describe('the course of a transaction', () => {
   );
 });
 
-describe('a batch that is too large for the broker', () => {
+describe.each(FLOWS)('a batch that is too large for the broker (%s)', (flow) => {
   it('is sent in pieces under the same numbers, and the epoch is kept', async () => {
-    const { cluster, run, begin, fates } = setUp();
+    const { cluster, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ Produce: [code(10), answered] });
@@ -131,7 +134,7 @@ describe('a batch that is too large for the broker', () => {
     await run(transaction.commit());
     expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'b', 'c', 'd']);
     await begin();
-    expect(cluster.coordinator.epoch).toBe(0);
+    expect(cluster.coordinator.epoch).toBe(flow === 'implied' ? 1 : 0);
   });
 });
 
@@ -192,14 +195,14 @@ describe('the epoch of a producer', () => {
   });
 });
 
-describe('a commit', () => {
+describe.each(FLOWS)('a commit (%s)', (flow) => {
   it.each([
     ['had come through', lost, TransactionCommittedError],
     ['had not arrived', neverCame, undefined],
   ])(
     'of which no answer tells is unknown; its abort finds out that it %s',
     async (_, fate, found) => {
-      const { cluster, run, failing, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 });
+      const { cluster, run, failing, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 }, flow);
       const transaction = await begin();
       await run(transaction.send([record('a')]));
       fates({ EndTxn: [fate] });
@@ -216,7 +219,7 @@ describe('a commit', () => {
   );
 
   it('answered -1 is not taken for done', async () => {
-    const { failing, run, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 });
+    const { failing, run, begin, fates } = setUp({ deliveryTimeoutMs: 1_000 }, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ EndTxn: [code(-1)] });
@@ -224,7 +227,7 @@ describe('a commit', () => {
   });
 
   it('that was refused is no unknown one, and can be aborted', async () => {
-    const { cluster, failing, run, begin, fates } = setUp();
+    const { cluster, failing, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ EndTxn: [code(53), answered] });
@@ -234,7 +237,7 @@ describe('a commit', () => {
   });
 
   it('of a producer that was fenced after an unanswered attempt is unknown for good', async () => {
-    const { cluster, failing, run, begin, fates } = setUp();
+    const { cluster, failing, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ EndTxn: [lost, code(90)] });
@@ -329,9 +332,9 @@ describe('what a coordinator refuses', () => {
   });
 });
 
-describe('an abort', () => {
+describe.each(FLOWS)('an abort (%s)', (flow) => {
   it('gives up what has not left, and does not wait for it', async () => {
-    const { cluster, failing, run, begin, fates } = setUp();
+    const { cluster, failing, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ Produce: [code(19)] });
@@ -342,7 +345,7 @@ describe('an abort', () => {
   });
 
   it('gives up asking for a partition or a group', async () => {
-    const { failing, run, begin, fates } = setUp();
+    const { failing, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     fates({ AddPartitionsToTxn: [code(51)], AddOffsetsToTxn: [code(51)] });
     const steps = [
@@ -354,12 +357,12 @@ describe('an abort', () => {
   });
 });
 
-describe('records of unknown fate', () => {
+describe.each(FLOWS)('records of unknown fate (%s)', (flow) => {
   it('let nothing follow them in their partition, and the transaction can only be aborted', async () => {
-    const { cluster, failing, run, begin, fates } = setUp({
-      deliveryTimeoutMs: 1_000,
-      requestTimeoutMs: 300,
-    });
+    const { cluster, failing, run, begin, fates } = setUp(
+      { deliveryTimeoutMs: 1_000, requestTimeoutMs: 300 },
+      flow,
+    );
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ Produce: [lost] });
@@ -379,9 +382,9 @@ describe('records of unknown fate', () => {
   });
 });
 
-describe('closing the producer', () => {
+describe.each(FLOWS)('closing the producer (%s)', (flow) => {
   it('aborts what is open', async () => {
-    const { cluster, producer, run, begin } = setUp();
+    const { cluster, producer, run, begin } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     await run(producer.close());
@@ -392,7 +395,7 @@ describe('closing the producer', () => {
   });
 
   it('is bounded where nothing answers', async () => {
-    const { cluster, producer, run, begin, fates } = setUp();
+    const { cluster, producer, run, begin, fates } = setUp({}, flow);
     const transaction = await begin();
     await run(transaction.send([record('a')]));
     fates({ EndTxn: [neverCame] });
@@ -401,7 +404,7 @@ describe('closing the producer', () => {
   });
 
   it('ends a transaction that is just beginning', async () => {
-    const { cluster, producer, run, failing, fates } = setUp();
+    const { cluster, producer, run, failing, fates } = setUp({}, flow);
     fates({ InitProducerId: [code(51)] });
     const beginning = failing(producer.transaction(), 100);
     await run(producer.close(), 100);
@@ -410,10 +413,175 @@ describe('closing the producer', () => {
   });
 
   it('a beginning that finds no coordinator ends with its time', async () => {
-    const { producer, failing, fates } = setUp({ deliveryTimeoutMs: 2_000 });
+    const { producer, failing, fates } = setUp({ deliveryTimeoutMs: 2_000 }, flow);
     fates({ InitProducerId: [code(15)] });
     expect(await failing(producer.transaction())).not.toBeInstanceOf(RequestTimeoutError);
     fates({});
     await expect(producer.transaction()).resolves.toBeDefined();
+  });
+});
+
+describe('the course of a transaction whose partitions and groups are implied', () => {
+  const implied = (options: ProducerOptions = {}) => setUp(options, 'implied');
+
+  it('adds nothing, and each has an epoch of its own that the end before it told', async () => {
+    const { cluster, producer, run, begin } = implied();
+    for (const [offset, end] of (['commit', 'abort', 'commit'] as const).entries()) {
+      const transaction = await begin();
+      await run(transaction.send([record('a', 0), record(end, 1)]));
+      await run(transaction.sendOffsets(offsets(offset)));
+      await run(transaction[end]());
+    }
+    const steps = (epoch: number) => ['Produce', `TxnOffsetCommit e${epoch}`, `EndTxn e${epoch}`];
+    expect(cluster.story).toEqual(['InitProducerId', ...steps(0), ...steps(1), ...steps(2)]);
+    expect(cluster.coordinator.committed('orders/1')).toEqual(['commit', 'commit']);
+    expect(cluster.coordinator.committedOffset).toBe(2);
+    await producer.close();
+    expect(cluster.runtime.pendingTimers).toBe(0);
+  });
+
+  it('asks the brokers for nothing where it is empty', async () => {
+    const { cluster, run, begin } = implied();
+    await run((await begin()).commit());
+    await run((await begin()).abort());
+    expect(cluster.story).toEqual(['InitProducerId']);
+  });
+
+  it.each([51, 14, 15, 16])('waits for its coordinators after code %i', async (number) => {
+    const { cluster, run, begin, fates } = implied();
+    fates(
+      Object.fromEntries(
+        ['Produce', 'TxnOffsetCommit', 'EndTxn'].map((name) => [name, [code(number), answered]]),
+      ),
+    );
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    await run(transaction.sendOffsets(offsets(3)));
+    await run(transaction.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a']);
+    expect(cluster.coordinator.committedOffset).toBe(3);
+  });
+
+  it.each(['Produce', 'TxnOffsetCommit', 'EndTxn'])(
+    'asks %s again as it was, and needs no other epoch than the next one',
+    async (name) => {
+      const { cluster, run, begin, fates } = implied();
+      fates({ [name]: [lost, answered] });
+      for (const offset of [1, 2]) {
+        const transaction = await begin();
+        await run(transaction.send([record('a')]));
+        await run(transaction.sendOffsets(offsets(offset)));
+        await run(transaction.commit());
+      }
+      expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'a']);
+      expect(cluster.coordinator.epoch).toBe(2);
+      expect(cluster.story.filter((each) => each.startsWith('InitProducerId'))).toHaveLength(1);
+    },
+  );
+
+  it('goes on in the epoch of its abort when a send failed', async () => {
+    const { cluster, run, failing, begin, fates } = implied();
+    fates({ Produce: [answered, code(32), answered] });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    await failing(transaction.send([record('b')]));
+    await run(transaction.abort());
+    const next = await begin();
+    await run(next.send([record('c')]));
+    await run(next.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['c']);
+    expect(cluster.story.filter((each) => each.startsWith('InitProducerId'))).toHaveLength(1);
+  });
+
+  it('ends what its abort may have left open before another begins', async () => {
+    const { cluster, run, failing, begin, fates } = implied({ deliveryTimeoutMs: 1_000 });
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ EndTxn: [neverCame] });
+    expect(await failing(transaction.abort())).toMatchObject({ retriable: true });
+    fates({});
+    const next = await begin();
+    expect(cluster.story.at(-1)).toBe('EndTxn e0');
+    expect(cluster.coordinator.isOpen).toBe(false);
+    await run(next.send([record('b')]));
+    await run(next.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['b']);
+  });
+
+  it.each([
+    ['Produce', 'send'],
+    ['TxnOffsetCommit', 'sendOffsets'],
+    ['EndTxn', 'commit'],
+  ])('can only be aborted once %s says so (TRANSACTION_ABORTABLE)', async (name, step) => {
+    const { cluster, run, failing, begin, fates } = implied();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    fates({ [name]: [code(120), answered] });
+    await failing(
+      step === 'send'
+        ? transaction.send([record('b')])
+        : step === 'sendOffsets'
+          ? transaction.sendOffsets(offsets(1))
+          : transaction.commit(),
+    );
+    expect((await failing(transaction.commit())).message).toMatch(/Abort it/);
+    await run(transaction.abort());
+    const next = await begin();
+    await run(next.send([record('c')]));
+    await run(next.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['c']);
+  });
+
+  it.each(['send', 'sendOffsets', 'commit'] as const)(
+    'is over for a producer whose id another one has taken: %s tells',
+    async (step) => {
+      const { cluster, run, failing, begin, producer } = implied();
+      const transaction = await begin();
+      await run(transaction.send([record('a')]));
+      cluster.coordinator.fence();
+      // The other one has begun where this one left off.
+      cluster.coordinator.fence();
+      const failure = await failing(
+        step === 'send'
+          ? transaction.send([record('b')])
+          : step === 'sendOffsets'
+            ? transaction.sendOffsets(offsets(1))
+            : transaction.commit(),
+      );
+      expect(step === 'send' ? failure.cause : failure).toBeInstanceOf(ProducerFencedError);
+      await run(transaction.abort());
+      expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
+      expect(cluster.coordinator.committed('orders/0')).toEqual([]);
+      expect(cluster.story.filter((each) => each.startsWith('InitProducerId'))).toHaveLength(1);
+    },
+  );
+
+  it('is over for a producer whose transaction was open for too long: its commit tells', async () => {
+    const { cluster, run, failing, begin, producer } = implied();
+    const transaction = await begin();
+    await run(transaction.send([record('a')]));
+    cluster.coordinator.fence();
+    expect(await failing(transaction.commit())).toBeInstanceOf(ProducerFencedError);
+    await run(transaction.abort());
+    expect(await failing(producer.transaction())).toBeInstanceOf(ProducerFencedError);
+    expect(cluster.coordinator.committed('orders/0')).toEqual([]);
+  });
+
+  it('begins once the cluster has finalized it: between two transactions, in a new epoch', async () => {
+    const { cluster, run, begin } = setUp();
+    const one = async (value: string): Promise<void> => {
+      const transaction = await begin();
+      await run(transaction.send([record(value)]));
+      await run(transaction.commit());
+    };
+    await one('a');
+    cluster.upgrade();
+    await one('b');
+    await one('c');
+    expect(cluster.story).toEqual([
+      ...['InitProducerId', 'AddPartitionsToTxn e0', 'Produce', 'EndTxn e0'],
+      ...['InitProducerId e0', 'Produce', 'EndTxn e1', 'Produce', 'EndTxn e2'],
+    ]);
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'b', 'c']);
   });
 });

@@ -3,7 +3,11 @@ import type { Transaction } from '../../../port/producer.js';
 import { TransactionCourse } from '../../../port/transaction-course.js';
 import { oneAtATime } from '../../../port/transactional-use.js';
 import { within } from '../../../runtime/index.js';
-import { findCoordinatorRequest, findTransactionCoordinatorRequest } from '../../wire/index.js';
+import {
+  findCoordinatorRequest,
+  findTransactionCoordinatorRequest,
+  transactionFlowOf,
+} from '../../wire/index.js';
 import type { SenderContext } from '../sender-options.js';
 import { CoordinatorLink } from './coordinator-link.js';
 import { KafkajsTransaction } from './kafkajs-transaction.js';
@@ -12,7 +16,8 @@ import { ProducerStanding } from './producer-standing.js';
 
 /**
  * The transactions of one producer, one after the other. Where all went well the next one goes on
- * in the same epoch; else the epoch is left behind, with whatever may still be on its way.
+ * in the same epoch, or in the one that the end of the last has raised; else the epoch is left
+ * behind, with whatever may still be on its way.
  */
 export class Transactions {
   readonly #link: CoordinatorLink;
@@ -36,7 +41,9 @@ export class Transactions {
       place: 'transaction',
     });
     const { transactionTimeoutMs } = context.options;
-    this.#standing = new ProducerStanding(transactionalId, transactionTimeoutMs, this.#link);
+    this.#standing = new ProducerStanding(transactionalId, transactionTimeoutMs, this.#link, () =>
+      transactionFlowOf(context.cluster.features),
+    );
   }
 
   async begin(): Promise<Transaction> {
@@ -45,6 +52,8 @@ export class Transactions {
     try {
       const producer = await this.#standing.obtain();
       if (this.#closed) throw this.#closed;
+      // Its identity was renewed for another flow.
+      if (this.#epoch && this.#epoch.producer !== producer) this.#leave(this.#epoch);
       const lane = `produce:${this.producerId}`;
       this.#epoch ??= new ProducerEpoch(producer, this.context, lane, this.#link);
       return (this.#current = new TransactionCourse(this.#work(this.#epoch)));
@@ -78,10 +87,16 @@ export class Transactions {
 
   #over(epoch: ProducerEpoch): void {
     this.#current = undefined;
-    if (!epoch.isWorn) return epoch.startAnew();
+    const { successor, isWorn, mayBeOpen } = epoch;
+    if (successor) this.#standing.renewed(successor);
+    else if (isWorn) this.#standing.wornOut(mayBeOpen);
+    if (isWorn) this.#leave(epoch);
+    else epoch.startAnew();
+  }
+
+  #leave(epoch: ProducerEpoch): void {
     this.#epoch = undefined;
     epoch.dispatch.end(new ClosedError('The transaction is over.'));
-    this.#standing.wornOut(epoch.mayBeOpen);
   }
 
   /** A producer sends the offsets of one group, as a rule. */
