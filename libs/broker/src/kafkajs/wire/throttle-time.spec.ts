@@ -49,10 +49,14 @@ describe('how long a broker wants to be left alone', () => {
   it.each(requests)('is read from the answer to %s', (_, at, request) => {
     const body = Buffer.alloc(12);
     body.writeInt32BE(THROTTLE_MS, at);
-    expect(request.throttleTimeMs?.(body)).toBe(THROTTLE_MS);
+    const version = request.versions.at(-1)!;
+    expect(request.throttleTimeMs?.(body, version)).toBe(THROTTLE_MS);
   });
 
-  it('is not looked for in the first answer of all, whose error stands there', () => {
-    expect(apiVersionsRequest.throttleTimeMs?.(Buffer.alloc(2))).toBe(0);
-  });
+  it.each([2, 3] as const)(
+    'is not looked for in the first answer of all, whose error stands there: ApiVersions %i',
+    (version) => {
+      expect(apiVersionsRequest(version).throttleTimeMs?.(Buffer.alloc(2), version)).toBe(0);
+    },
+  );
 });
