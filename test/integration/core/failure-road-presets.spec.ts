@@ -1,3 +1,4 @@
+import { readDeadLetter } from '@nest-event-bus/core';
 import { describeWithKafka } from '../support/index.js';
 import { OrdersStage, type Properties } from './orders-stage.js';
 
@@ -8,7 +9,7 @@ interface Case {
   readonly calls: number;
   readonly retryTopics: readonly string[];
   readonly deadLetterTopic: string;
-  /** Headers that the profile has, and no other has. */
+  /** Headers that a dead letter has. */
   readonly headers: readonly string[];
   readonly others: RegExp;
 }
@@ -21,23 +22,30 @@ const CASES: Readonly<Record<string, Case>> = {
     calls: 4,
     retryTopics: [],
     deadLetterTopic: '.DLT',
-    headers: ['kafka_dlt-original-topic', 'kafka_dlt-exception-fqcn'],
-    others: /^(x-eventbus-dlt-|original-)/,
+    headers: ['kafka_dlt-original-topic', 'kafka_dlt-exception-fqcn', 'x-eventbus-dlt-reason'],
+    others: /^(x-eventbus-last-|original-)/,
   },
   brokers: {
     properties: { preset: 'brokers', retry: quickly },
     calls: 4,
     retryTopics: [],
     deadLetterTopic: '-dlq',
-    headers: ['original-topic'],
-    others: /^(x-eventbus-dlt-|kafka_dlt-)/,
+    headers: [
+      'original-topic',
+      'exception-message',
+      'exception-class',
+      'failure-timestamp',
+      'retry-count',
+      'x-eventbus-dlt-reason',
+    ],
+    others: /^(x-eventbus-last-|kafka_dlt-)/,
   },
   resilient: {
     properties: { preset: 'resilient', retry: { tiers: [{ delayMs: 200 }, { delayMs: 200 }] } },
     calls: 3,
     retryTopics: ['.retry.1', '.retry.2'],
     deadLetterTopic: '.error',
-    headers: ['x-eventbus-original-topic', 'x-eventbus-dlt-reason'],
+    headers: ['x-eventbus-original-topic', 'x-eventbus-last-exception-class'],
     others: /^(kafka_dlt-|original-)/,
   },
 };
@@ -75,9 +83,40 @@ describeWithKafka('on a real Kafka', (kafka) => {
       const names = letter.headers.map(({ key }) => key);
       expect(names).toEqual(expect.arrayContaining([...headers]));
       expect(names.filter((name) => others.test(name))).toEqual([]);
+      expect(readDeadLetter(letter)).toMatchObject({
+        originalTopic: stage.topic,
+        dltReason: 'RETRIES_EXHAUSTED',
+        totalAttempts: calls,
+        lastExceptionClass: 'Error',
+      });
     },
     30_000,
   );
+
+  it('the five plain headers tell of the failure, beside what the record came with', async () => {
+    const { topic } = stage;
+    const retry = { tier0: { maxAttempts: 3, initialBackoffMs: 10 }, tiers: [] };
+    const dlt = { headerProfile: ['plain'] } as const;
+    await stage.createTopics();
+    const before = Date.now();
+    await stage.start({ retry, dlt });
+    await stage.write('1');
+    const letter = await stage.until(
+      'the dead letter',
+      async () => (await stage.records(stage.deadLetterTopic))[0],
+    );
+    const plain = letter.headers.filter(({ key }) => !key.startsWith('x-eventbus-'));
+    const told = Object.fromEntries(plain.map(({ key, value }) => [key, String(value)]));
+    expect(told).toEqual({
+      'original-topic': topic,
+      'exception-message': expect.any(String),
+      'exception-class': 'Error',
+      'failure-timestamp': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      'retry-count': '2',
+    });
+    expect(told['exception-message']).not.toBe('');
+    expect(Date.parse(told['failure-timestamp']!)).toBeGreaterThanOrEqual(before);
+  }, 30_000);
 
   it("provisioning: 'create' makes the topics as they are to be, once, however many start together", async () => {
     const properties: Properties = {

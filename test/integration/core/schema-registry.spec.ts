@@ -32,12 +32,14 @@ class Order {
 }
 
 const handled: Order[] = [];
+let handle: (order: Order) => void;
 
 @Injectable()
 class Handlers {
   @EventHandler('orders', { payload: Order })
   handle({ value }: EventRecord<Order>): void {
     handled.push(value);
+    handle(value);
   }
 }
 
@@ -62,9 +64,13 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
   });
   beforeEach(async () => {
     handled.length = 0;
+    handle = () => undefined;
     topic = kafka.unique('orders');
     groupId = kafka.unique('shop');
-    const topics = [topic, `${topic}.DLT`].map((name) => ({ name, partitions: 1 }));
+    const topics = [topic, `${topic}.retry-1`, `${topic}.DLT`].map((name) => ({
+      name,
+      partitions: 1,
+    }));
     await admin.createTopics(topics);
   });
   afterEach(async () => {
@@ -73,7 +79,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
   });
   afterAll(() => driver.close());
 
-  const start = async (): Promise<INestApplicationContext> => {
+  const start = async (retry: object = { tiers: [] }): Promise<INestApplicationContext> => {
     class App {}
     const bindings = {
       orders: {
@@ -82,7 +88,7 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
         sessionTimeoutMs: '1500ms',
         heartbeatIntervalMs: '300ms',
         pollTimeoutMs: '250ms',
-        retry: { tiers: [] },
+        retry,
         schemaRegistry: { url: registry().url, timeoutMs: '2s' },
       },
     } as const;
@@ -145,6 +151,33 @@ describeWithRegistry('Avro with a schema registry', (kafka, registry) => {
     await eventually(() => handled.length === 1);
     expect(handled[0]).toMatchObject({ id: 1, by: { name: 'Ann' } });
   });
+
+  it('sends on the very bytes that came, through a retry topic to the dead letters', async () => {
+    const schemaId = await registry().register(`${topic}-value`, ORDER);
+    handle = (order) => {
+      order.customer = 'somebody else';
+      throw new Error('no');
+    };
+    application = await start({
+      tier0: { maxAttempts: 1 },
+      tiers: [{ delayMs: 100, maxAttempts: 1 }],
+    });
+    const bytes = encoded(schemaId, 7);
+    await write(bytes);
+    const valuesOf = async (name: string): Promise<(Buffer | null)[]> => {
+      const values: (Buffer | null)[] = [];
+      const [{ low, high } = { low: 0, high: 0 }] = await admin.watermarks(name);
+      for await (const { value } of admin.readRange(name, 0, low, high)) values.push(value);
+      return values;
+    };
+    await eventually(async () => (await valuesOf(`${topic}.DLT`)).length === 1, {
+      timeoutMs: 20_000,
+    });
+    expect(await valuesOf(`${topic}.retry-1`)).toEqual([bytes]);
+    expect(await valuesOf(`${topic}.DLT`)).toEqual([bytes]);
+    expect(handled).toHaveLength(2);
+    expect(handled.map(({ id }) => id)).toEqual([7, 7]);
+  }, 40_000);
 
   it('gives up a record whose schema nobody knows, and goes on behind it', async () => {
     const schemaId = await registry().register(`${topic}-value`, ORDER);
