@@ -665,6 +665,23 @@ describe('The words of the application', () => {
     expect(await deadLetters()).toEqual([]);
   });
 
+  it('exceptionRouting: PAUSE_CONTAINER pauses a binding whose record is beyond its budget, too', async () => {
+    handle = async () => {
+      await new Promise<void>((resolve) => world.runtime.setTimer(resolve, 35_000));
+      fail();
+    };
+    const application = await start({
+      maxPollIntervalMs: 50_000,
+      maxPollRecords: 1,
+      exceptionRouting: [{ match: Error, routing: 'PAUSE_CONTAINER' }],
+    });
+    await world.write('orders', '1');
+    await world.runtime.advance(40_000);
+    expect(world.health(application).bindings).toMatchObject([{ state: 'PAUSED' }]);
+    expect(await deadLetters()).toEqual([]);
+    expect(await world.committed()).toBe(0);
+  });
+
   it('classifier: that of the binding counts before the one of the application', async () => {
     const deadLetter = { classify: () => ExceptionRoutingDecision.deadLetter() };
     const skip = { classify: () => ExceptionRoutingDecision.skipToTier(3) };
