@@ -5,7 +5,7 @@ import type { IntakeSettings } from '../intake/intake.js';
 /** For the commit and the way back into the group, after the handlers were given their time. */
 const REJOIN_GRACE_MS = 10_000;
 
-/** Between two deliveries of a record whose handler failed; nobody can set it yet. */
+/** Between two deliveries of a record that stays in its place, where nothing else says how long. */
 const FAILURE_BACKOFF = Object.freeze({ initialMs: 1_000, maxMs: 30_000 });
 
 export function mainConsumer(binding: ResolvedBinding): ConsumerOptions {

@@ -2,7 +2,7 @@ import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { MessageHandler, MessageMetadata } from '../model/handler-interfaces.js';
-import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
+import type { RecordHandler } from '../model/record-handler.js';
 import { awaitable } from './awaitable.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import type { HandlerDefinition } from './handler-definition.js';
@@ -32,18 +32,6 @@ export function recordHandler<T>(
   return {
     ...describeHandler(binding, 'record', originOf(handle, binding), options),
     invoke: ([record], [context]) => awaitable((handle as RecordHandler)(record!, context!)),
-  };
-}
-
-/** The same for a handler that takes a whole slice. */
-export function sliceHandler<T>(
-  binding: string,
-  handle: SliceHandler<T>,
-  options: EventHandlerOptions = {},
-): HandlerDefinition {
-  return {
-    ...describeHandler(binding, 'slice', originOf(handle, binding), options),
-    invoke: (records, contexts) => awaitable((handle as SliceHandler)(records, contexts)),
   };
 }
 

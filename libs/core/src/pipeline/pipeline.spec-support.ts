@@ -3,7 +3,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import type { ResolvedBinding, ResolvedRetry, ResolvedTier0 } from '../config/resolved-binding.js';
 import type { EventHandlerOptions } from '../discovery/handler-options.js';
-import { recordHandler, sliceHandler } from '../discovery/handler-functions.js';
+import { describeHandler, recordHandler } from '../discovery/handler-functions.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import type { Delivery } from '../model/delivery.js';
 import type { EventContext } from '../model/event-context.js';
@@ -153,8 +153,14 @@ export function handler(handle: RecordHandler<never>, options: EventHandlerOptio
   return recordHandler('orders', handle, options);
 }
 
-export function batchHandler(handle: SliceHandler<never>, options: EventHandlerOptions = {}) {
-  return sliceHandler('orders', handle, options);
+export function batchHandler(
+  handle: SliceHandler<never>,
+  options: EventHandlerOptions = {},
+): HandlerDefinition {
+  return {
+    ...describeHandler('orders', 'slice', 'a batch handler', options),
+    invoke: handle,
+  };
 }
 
 /** The error of an outcome; throws where it is another outcome. */
