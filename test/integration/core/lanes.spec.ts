@@ -143,22 +143,29 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
     expect(sorted[25]).toBeLessThan(150);
   });
 
-  it.each(['BATCH', 'SINGLE'] as const)(
-    'end a slice of a %s listener that takes too long: its rest comes in another one, each record once',
-    async (listenerType) => {
+  it.each<readonly [IntakeSettings['listenerType'], string]>([
+    ['BATCH', 'taken record by record'],
+    ['BATCH', 'taken as a whole, in several calls'],
+    ['SINGLE', 'taken record by record'],
+  ])(
+    'end a slice of a %s listener, %s, that takes too long: its rest comes in another one, each record once',
+    async (listenerType, way) => {
       await write(12, 12);
       const handled: number[] = [];
       const slices = new Set<number>();
+      const process: RecordProcessor['process'] = async ({ record, receivedAt }) => {
+        handled.push(record.offset);
+        slices.add(receivedAt);
+        await sleep(realRuntime, 200);
+        return succeeded;
+      };
+      const processSlice: RecordProcessor['processSlice'] = async ([first]) => [
+        await process(first!),
+      ];
+      const isWhole = way.startsWith('taken as a whole');
       const session = await start(
-        {
-          process: async ({ record, receivedAt }) => {
-            handled.push(record.offset);
-            slices.add(receivedAt);
-            await sleep(realRuntime, 100);
-            return succeeded;
-          },
-        },
-        { listenerType, ackMode: 'MANUAL', maxPollIntervalMs: 500 },
+        { process, ...(isWhole && { processSlice }) },
+        { listenerType, ackMode: 'MANUAL', maxPollIntervalMs: 1_000 },
       );
       await hasCommitted(12);
       expect(handled).toEqual(upTo(12));
