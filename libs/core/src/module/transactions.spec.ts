@@ -130,6 +130,36 @@ describe('transactions.enabled', () => {
     expect(countsOf(application)).toMatchObject({ received: 40, succeeded: 40, inFlight: 0 });
   });
 
+  it('so they do with the batches of several handlers, one after the other', async () => {
+    const take = (records: readonly EventRecord[], contexts: readonly EventContext[]): void => {
+      called.push(records.map(valueOf).join());
+      for (const [index, record] of records.entries())
+        contexts[index]!.transaction.send({ topic: 'out', value: valueOf(record) });
+    };
+    @Injectable()
+    class TwoTypes {
+      @EventHandler.Batch('orders', { type: 'A' })
+      a(records: readonly EventRecord[], contexts: readonly EventContext[]): void {
+        take(records, contexts);
+      }
+
+      @EventHandler.Batch('orders', { type: 'B' })
+      b(records: readonly EventRecord[], contexts: readonly EventContext[]): void {
+        take(records, contexts);
+      }
+    }
+    const ends = world.broker.faults.delayAnswers({ operation: 'end-transaction' }, 1);
+    const typed = ['A', 'A', 'B', 'A'].map((type, index) => ({
+      value: `${index}`,
+      headers: [{ key: 'event-type', value: Buffer.from(type) }],
+    }));
+    await world.write('orders', ...typed);
+    await start({ provider: TwoTypes });
+    await world.runtime.advance(2_000);
+    expect(called).toEqual(['0,1', '2', '3']);
+    expect([await outputs(), await world.committed(), ends.hits]).toEqual([written(4), 4, 1]);
+  });
+
   it('nothing can be read before its handler has ended, nor committed', async () => {
     const gate = new Deferred();
     act = () => gate.promise;

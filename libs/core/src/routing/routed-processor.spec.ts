@@ -150,6 +150,14 @@ describe('A slice', () => {
     expect(await run(inner, slice)).toEqual([retried, handedBack, staying, handedBack]);
   });
 
+  it('ends at a failure that is given back instead of being written', async () => {
+    const inner = { process: () => succeeded, processSlice: () => [succeeded, bad, handedBack] };
+    const giving = { ...router, route: async () => handedBack };
+    const slice = [1, 2, 3].map((offset) => delivery(offset));
+    const outcomes = await routed({ inner, router: giving }).processSlice!(slice);
+    expect(outcomes).toEqual([succeeded, handedBack, handedBack]);
+  });
+
   it('in which nothing has failed waits as whoever gave it back does', async () => {
     const answers = [succeeded, handedBack, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };

@@ -87,16 +87,15 @@ class RoutedSlices {
     // What the handler did behind a record that failed stays done, wherever that one goes.
     for (const [index, outcome] of handled.entries())
       outcomes.push(await this.one.finish(stretch[index]!, outcome));
-    const hasFailed = handled.some(({ kind }) => kind === 'failed');
-    return hasFailed ? withoutRest(outcomes) : outcomes;
+    return outcomes.slice(0, endOf(handled, outcomes));
   }
 }
 
 /** The call ended where a record failed. Has that one left, those behind it need not wait for anything. */
-function withoutRest(outcomes: readonly Outcome[]): readonly Outcome[] {
-  const end = outcomes.findLastIndex((outcome) => !isLeft(outcome)) + 1;
-  const reached = outcomes.slice(0, end);
-  return end > 0 && reached.every(isFinal) ? reached : outcomes;
+function endOf(handled: readonly Outcome[], outcomes: readonly Outcome[]): number {
+  const end = handled.findLastIndex((outcome) => !isLeft(outcome)) + 1;
+  const hasFailed = handled.some(({ kind }) => kind === 'failed');
+  return hasFailed && outcomes.slice(0, end).every(isFinal) ? end : outcomes.length;
 }
 
 /** Nobody has said when it is to come again. */
