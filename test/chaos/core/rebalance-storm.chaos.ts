@@ -15,6 +15,7 @@ describeWithKafka(`a storm of rebalances, seed ${seed}`, ({ brokers }) => {
     ['range', { assignmentStrategy: 'range', by: 'partition' }],
     ['sticky', { assignmentStrategy: 'sticky', by: 'key' }],
     ['cooperative-sticky, as by default', { by: 'key' }],
+    ['cooperative-sticky, slice by slice', { by: 'slice' }],
   ] as const)(
     'by %s: loses nothing, keeps the order of each key, and freezes no partition',
     async (name, shape) => {

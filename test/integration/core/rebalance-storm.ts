@@ -1,13 +1,13 @@
 import type { AssignorName } from '@nest-event-bus/broker';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import type { EventContext, EventRecord } from '@nest-event-bus/core';
-import { OrdersStage } from './orders-stage.js';
+import { OrdersStage, type Properties } from './orders-stage.js';
 import { StormLedger } from './storm-ledger.js';
 import { DRAIN_MS, StormMember } from './storm-member.js';
 
 export interface RebalanceStormSettings {
   readonly brokers: readonly string[];
-  readonly by: 'partition' | 'key';
+  readonly by: 'partition' | 'key' | 'slice';
   /** Left out: as it is by default. */
   readonly assignmentStrategy?: AssignorName;
   readonly lastsMs: number;
@@ -38,6 +38,9 @@ const KEYS = 60;
 const FEWEST = 2;
 const MOST = 5;
 const LONGEST_WORK_MS = 500;
+/** Of a slice of one record: after a failure they come one by one, and would never catch up. */
+const LONGEST_ALONE_MS = 100;
+const MOST_IN_SLICE = 20;
 const WRITE_EVERY_MS = 250;
 const PER_WRITE = 12;
 /** One in so many fails when it is called first, and once more. */
@@ -53,6 +56,18 @@ const binding = {
   heartbeatIntervalMs: '300ms',
   pollTimeoutMs: '250ms',
 } as const;
+
+function shapeOf(by: RebalanceStormSettings['by']): Properties {
+  switch (by) {
+    case 'partition':
+      return { processing: { by } };
+    case 'key':
+      return { processing: { by, maxConcurrency: 16 } };
+    case 'slice':
+      // None is dead-lettered: all are to be done.
+      return { listenerType: 'BATCH', maxPollRecords: MOST_IN_SLICE, batchRedeliveries: 100 };
+  }
+}
 
 /** Members that come and go while records are written, some of which fail at first, and handlers take their time. */
 export class RebalanceStorm {
@@ -117,10 +132,11 @@ export class RebalanceStorm {
         topic,
         groupId,
         ...binding,
-        processing: by === 'key' ? { by, maxConcurrency: 16 } : { by },
+        ...shapeOf(by),
         ...(assignmentStrategy && { assignmentStrategy }),
       },
-      work: (record, context) => this.#work(record, context),
+      takesSlices: by === 'slice',
+      work: (records, contexts) => this.#work(records, contexts),
     });
     this.#came++;
     this.#members.push(member);
@@ -133,10 +149,20 @@ export class RebalanceStorm {
   }
 
   /** Whatever is aborted meanwhile: handlers of applications do not always listen. */
-  async #work({ offset }: EventRecord, { attempt }: EventContext): Promise<void> {
-    await sleep(realRuntime, this.settings.random.between(0, LONGEST_WORK_MS));
-    if (Number(offset) % FAILS === 0 && attempt.call <= FAILED_CALLS)
-      throw new Error('the warehouse does not answer');
+  async #work(
+    records: readonly EventRecord[],
+    contexts: readonly EventContext[],
+  ): Promise<number | undefined> {
+    const { by, random } = this.settings;
+    const isAlone = by === 'slice' && records.length === 1;
+    await sleep(realRuntime, random.between(0, isAlone ? LONGEST_ALONE_MS : LONGEST_WORK_MS));
+    const failed = records.findIndex(({ offset }, index) => {
+      const { call = 1, total = 1 } = contexts[index]?.attempt ?? {};
+      // Each call for a slice is a delivery of its own.
+      const calls = by === 'slice' ? total : call;
+      return Number(offset) % FAILS === 0 && calls <= FAILED_CALLS;
+    });
+    return failed === -1 ? undefined : failed;
   }
 
   async #writeOn(): Promise<void> {

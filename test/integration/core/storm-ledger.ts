@@ -1,4 +1,5 @@
 import type { OffsetCommit } from '@nest-event-bus/broker';
+import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
 
 /** One assignment of one partition to one member, from the word of the group to its end. */
@@ -6,21 +7,34 @@ export class Tenure {
   /** Begun here, and neither done nor failed. */
   readonly atWork = new Set<number>();
   readonly failed = new Set<number>();
+  /** Done in a slice, and in no commit that was sent: the slice may not be over yet. */
+  readonly unsaved = new Set<number>();
   /** At work when it was asked back, or when its member was told to leave. */
   readonly inFlight = new Set<number>();
   /** How many of those came again elsewhere. */
   again = 0;
   isEnding = false;
+  /** It was asked back, and what had been handed out by then has begun. */
+  isRevoked = false;
   isOver = false;
   /** Nobody asked for it: what was done and not committed comes again, too. */
   isLost = false;
 
-  constructor(readonly partition: number) {}
+  constructor(
+    readonly partition: number,
+    readonly takesSlices = false,
+  ) {}
 
   /** What is at work from here on may come again. */
   end(): void {
     this.isEnding = true;
-    for (const offset of this.atWork) this.inFlight.add(offset);
+    for (const offset of [...this.atWork, ...this.unsaved]) this.inFlight.add(offset);
+  }
+
+  /** It is asked back. What was handed out a moment ago may be on its way to its handler. */
+  revoke(): void {
+    this.end();
+    realRuntime.defer(() => (this.isRevoked = true));
   }
 }
 
@@ -69,19 +83,26 @@ export class StormLedger {
     return this.#of(partition).records.length;
   }
 
-  open(partition: number): Tenure {
-    const tenure = new Tenure(partition);
+  open(partition: number, takesSlices = false): Tenure {
+    const tenure = new Tenure(partition, takesSlices);
     this.tenures.push(tenure);
     return tenure;
   }
 
-  begin(tenure: Tenure | undefined, partition: number, offset: number): void {
+  /** With all of a slice before it. */
+  begin(
+    tenure: Tenure | undefined,
+    partition: number,
+    offset: number,
+    slice: readonly number[] = [],
+  ): void {
     const name = `${partition}/${offset}`;
     if (!tenure || tenure.isOver) return this.#complain(`${name} was begun by a member without it`);
+    if (tenure.isRevoked) this.#complain(`${name} was begun after its partition was asked back`);
     const { records } = this.#of(partition);
     const record = records[offset] as Written;
     const { previous, tenure: earlier } = record;
-    if (previous !== undefined && !records[previous]?.isDone)
+    if (previous !== undefined && !records[previous]?.isDone && !slice.includes(previous))
       this.#complain(`${name} was begun before ${previous} of its key was done`);
     if (earlier) this.#judgeAgain(name, offset, earlier, tenure);
     record.tenure = tenure;
@@ -94,6 +115,7 @@ export class StormLedger {
     if (!tenure?.atWork.delete(offset)) return;
     // Whatever it did counts for nothing: it is delivered again.
     if (tenure.isOver) return void this.lateCompletions++;
+    if (tenure.takesSlices) tenure.unsaved.add(offset);
     const partition = this.#of(tenure.partition);
     (partition.records[offset] as Written).isDone = true;
     while (partition.records[partition.low]?.isDone) partition.low++;
@@ -101,6 +123,11 @@ export class StormLedger {
 
   fail(tenure: Tenure | undefined, offset: number): void {
     this.failures++;
+    this.giveBack(tenure, offset);
+  }
+
+  /** Another record of its slice has failed: it comes again. */
+  giveBack(tenure: Tenure | undefined, offset: number): void {
     if (tenure?.atWork.delete(offset)) tenure.failed.add(offset);
   }
 
@@ -108,6 +135,9 @@ export class StormLedger {
   commit({ partition, offset, metadata = null }: OffsetCommit): void {
     const { low, records } = this.#of(partition);
     if (offset > low) this.#complain(`a commit of ${partition}/${offset} passes ${low}`);
+    for (const { partition: other, unsaved } of this.tenures)
+      for (const each of other === partition ? unsaved : [])
+        if (each < offset) unsaved.delete(each);
     for (const { from, to } of decodeMetadata(offset, metadata)?.runs ?? [])
       for (let each = from; each < to; each++)
         if (!records[each]?.isDone)

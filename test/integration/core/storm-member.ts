@@ -6,6 +6,7 @@ import type {
 } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import {
+  BatchProcessingException,
   ContainerRegistry,
   EventBusConnector,
   EventBusModule,
@@ -23,8 +24,12 @@ export interface StormMemberOptions {
   readonly brokers: readonly string[];
   readonly binding: Properties & { readonly topic: string; readonly groupId: string };
   readonly ledger: StormLedger;
-  /** What a handler does; it may throw. */
-  work(record: EventRecord, context: EventContext): Promise<void>;
+  readonly takesSlices: boolean;
+  /** What a handler does with one record, or with a slice; gives the index of the one that fails. */
+  work(
+    records: readonly EventRecord[],
+    contexts: readonly EventContext[],
+  ): Promise<number | undefined>;
 }
 
 /** An application in the group that tells the ledger what it has, begins, does and commits. */
@@ -72,32 +77,51 @@ export class StormMember {
     await this.#driver.close();
   }
 
-  async #handle(record: EventRecord, context: EventContext): Promise<void> {
+  async #handle(records: readonly EventRecord[], contexts: readonly EventContext[]): Promise<void> {
     const { ledger, work } = this.#options;
-    const { partition } = record;
-    const offset = Number(record.offset);
+    const [first] = records;
+    if (!first) return;
+    const { partition } = first;
+    const offsets = records.map(({ offset }) => Number(offset));
     const tenure = this.#tenures.get(partition);
-    ledger.begin(tenure, partition, offset);
-    try {
-      await work(record, context);
-    } catch (error) {
-      ledger.fail(tenure, offset);
-      throw error;
-    }
-    ledger.finish(tenure, offset);
+    offsets.forEach((offset, index) =>
+      ledger.begin(tenure, partition, offset, offsets.slice(0, index)),
+    );
+    const failed = await work(records, contexts);
+    offsets.forEach((offset, index) => {
+      if (failed === undefined || index < failed) ledger.finish(tenure, offset);
+      else if (index === failed) ledger.fail(tenure, offset);
+      else ledger.giveBack(tenure, offset);
+    });
+    if (failed !== undefined) throw this.#failureOf(failed);
+  }
+
+  #failureOf(index: number): Error {
+    const message = 'the warehouse does not answer';
+    if (!this.#options.takesSlices) return new Error(message);
+    return new BatchProcessingException(index, message);
   }
 
   #handlers() {
-    const handle = (record: EventRecord, context: EventContext): Promise<void> =>
-      this.#handle(record, context);
+    const handle = (
+      records: readonly EventRecord[],
+      contexts: readonly EventContext[],
+    ): Promise<void> => this.#handle(records, contexts);
     @Injectable()
-    class Handlers {
+    class OneByOne {
       @EventHandler('orders')
       onOrder(record: EventRecord, context: EventContext): Promise<void> {
-        return handle(record, context);
+        return handle([record], [context]);
       }
     }
-    return Handlers;
+    @Injectable()
+    class BySlices {
+      @EventHandler.Batch('orders')
+      onOrders(records: readonly EventRecord[], contexts: readonly EventContext[]): Promise<void> {
+        return handle(records, contexts);
+      }
+    }
+    return this.#options.takesSlices ? BySlices : OneByOne;
   }
 
   #watched(driver: BrokerDriver): BrokerDriver {
@@ -118,12 +142,15 @@ export class StormMember {
     return {
       onAssigned: (partitions) => {
         for (const { partition } of partitions)
-          this.#tenures.set(partition, this.#options.ledger.open(partition));
+          this.#tenures.set(
+            partition,
+            this.#options.ledger.open(partition, this.#options.takesSlices),
+          );
         return listener.onAssigned(partitions);
       },
       onRevoked: async (partitions) => {
         const tenures = this.#of(partitions);
-        for (const tenure of tenures) tenure.end();
+        for (const tenure of tenures) tenure.revoke();
         await listener.onRevoked(partitions);
         this.#close(tenures);
       },
