@@ -12,6 +12,25 @@ describe('TIER_SUFFIX', () => {
   });
 });
 
+describe('TIER_SUFFIX and a naming strategy', () => {
+  const retry = { tiers: [{ delayMs: 1_000 }, { delayMs: 2_000 }] };
+  const naming = (nameOf: (tier: number) => string) => ({
+    retryTopic: (_: string, tier: number) => nameOf(tier),
+    deadLetterTopic: () => 'dead',
+  });
+
+  it('has nothing to say where the names differ', () => {
+    const names = naming((tier) => `again-${tier}`);
+    expect(complaints({ preset: 'brokers', retry, naming: names })).toEqual([]);
+    expect(complaints({ preset: 'brokers', retry })).toHaveLength(3);
+  });
+
+  it('leaves it to TOPIC_COLLISION where they do not', () => {
+    const found = complaints({ preset: 'brokers', retry, naming: naming(() => 'again') });
+    expect(found).toEqual([expect.stringMatching(/^TOPIC_COLLISION .*retry\.tiers\[1\]/)]);
+  });
+});
+
 describe('TOPIC_NAME', () => {
   it('refuses a name that becomes too long with its suffix', () => {
     const topic = 'o'.repeat(247);

@@ -7,9 +7,10 @@ import type { BindingRule } from './binding-rule.js';
 export const topicRules: readonly BindingRule[] = [
   {
     rule: 'TIER_SUFFIX',
-    reads: ['retry.tiers'],
-    check: ({ binding: { retry } }) => {
-      if (retry.tiers.length < 2) return [];
+    reads: ['retry.tiers', 'naming'],
+    check: ({ binding: { retry, naming } }) => {
+      // What a strategy names has its names, whatever the suffixes are.
+      if (retry.tiers.length < 2 || naming) return [];
       return retry.tiers
         .filter(({ topicSuffix }) => !topicSuffix.includes('{n}'))
         .map(({ topicSuffix, number }) => ({
