@@ -42,6 +42,11 @@ describe('The format of a binding', () => {
 
   it('is what is said even then, on any layer', () => {
     const registry = { schemaRegistry: { url } };
+    const typedJson = { types: { 'com.shop.Order': class {} } };
+    expect(resolvedOrders({ typedJson }).deserializer).toBe('typed-json');
+    expect(resolvedOrders({}, { defaults: { typedJson } }).deserializer).toBe('typed-json');
+    expect(resolvedOrders({ typedJson, ...registry }).deserializer).toBe('avro');
+    expect(resolvedOrders({ typedJson, deserializer: 'json' }).deserializer).toBe('json');
     expect(resolvedOrders({ ...registry, deserializer: 'text' }).deserializer).toBe('text');
     expect(resolvedOrders(registry, { defaults: { deserializer: 'raw' } }).deserializer).toBe(
       'raw',

@@ -138,7 +138,7 @@ export class SchemaVersionProperties {
 
 /** How values become bytes and bytes values. */
 export class FormatProperties {
-  /** How values are read. `'avro'` where a schema registry is given, else `'json'`. */
+  /** How values are read. `'avro'` where a schema registry is given, `'typed-json'` where types are, else `'json'`. */
   @IsDeserializer()
   deserializer?: FormatName | Deserializer;
 

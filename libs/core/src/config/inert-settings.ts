@@ -98,6 +98,22 @@ const RULES: readonly InertRule[] = [
   },
 ];
 
+/** Of a list that files give for all bindings: it trusts what nobody registers. */
+export function trustInVain(
+  defaults: readonly Layer[],
+  bindings: readonly ResolvedBinding[],
+): readonly string[] {
+  if (bindings.length === 0 || bindings.some(({ deserializer }) => deserializer === 'typed-json'))
+    return [];
+  const key = 'typedJson.trustedPackages';
+  return defaults
+    .filter(({ values }) => valueAt(values, key) !== undefined)
+    .map(
+      ({ path }) =>
+        `${below(path, key)} has no effect: no binding reads typed JSON. Register classes in typedJson.types.`,
+    );
+}
+
 export interface InertParts {
   readonly binding: ResolvedBinding;
   readonly merged: Merged;

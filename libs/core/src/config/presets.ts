@@ -90,6 +90,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },
+      // S3 creates what is missing when it starts.
+      provisioning: 'create',
       topics: {
         retry: { partitions: 1, retentionDays: 1 },
         dlt: { partitions: 1, retentionDays: 30 },

@@ -38,15 +38,17 @@ type MergedFormats = Pick<ResolvedFormats, 'deserializer' | 'serializer' | 'type
   readonly schemaRegistry: MergedRegistry;
 };
 
-/** Unless somebody says otherwise, who has a schema registry writes Avro. */
+/** Unless somebody says otherwise, who has a schema registry writes Avro, and who registers types names them. */
 export function resolveFormats(
   merged: Merged,
   isSaid: (key: string) => boolean,
 ): Pick<ResolvedFormats, 'deserializer' | 'schemaRegistry'> {
-  const { deserializer, schemaRegistry } = formatsOf(merged);
+  const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
   const registry = registryOf(schemaRegistry);
+  const hasTypes = Object.keys(typedJson.types).length > 0;
+  const fitting = registry ? 'avro' : hasTypes ? 'typed-json' : deserializer;
   return {
-    deserializer: registry && !isSaid('deserializer') ? 'avro' : deserializer,
+    deserializer: isSaid('deserializer') ? deserializer : fitting,
     schemaRegistry: registry,
   };
 }

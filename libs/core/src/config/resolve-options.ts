@@ -4,6 +4,7 @@ import { errorTypesOf, rejectUnknownErrors } from './error-types.js';
 import { EventBusProperties } from './event-bus-properties.js';
 import { readFeature, type FeatureProperties } from './feature-properties.js';
 import { rejectDisagreement } from './handler-agreement.js';
+import { trustInVain } from './inert-settings.js';
 import { keysWithoutEffect } from './key-register.js';
 import { isLoadedOptions, type LoadedOptions } from './loaded-options.js';
 import { mergeLayers, type Layer } from './merge-layers.js';
@@ -69,7 +70,10 @@ export function resolveOptions(
     runtime: runtimeOf(roots),
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     pendingKeys: deepFreeze(pendingKeys(drafts)),
-    inert: Object.freeze(drafts.flatMap(({ inert }) => inert)),
+    inert: Object.freeze([
+      ...drafts.flatMap(({ inert }) => inert),
+      ...trustInVain(context.defaults, bindings),
+    ]),
     context,
   });
 }

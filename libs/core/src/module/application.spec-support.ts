@@ -1,5 +1,5 @@
-import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
-import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
+import type { BrokerDriver, BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
+import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -32,10 +32,15 @@ type Written = string | (Partial<OutgoingRecord> & Pick<OutgoingRecord, 'value'>
 /** Applications on a broker in this process, in virtual time. */
 export class World {
   readonly runtime = new VirtualRuntime();
-  readonly broker = new MemoryBroker({ runtime: this.runtime });
+  readonly broker: MemoryBroker;
   readonly said = new Said();
-  readonly outside = memory({ broker: this.broker, clientId: 'outside' });
+  readonly outside: BrokerDriver;
   readonly #applications: { close(): Promise<void> }[] = [];
+
+  constructor(cluster: Omit<MemoryBrokerOptions, 'runtime'> = {}) {
+    this.broker = new MemoryBroker({ runtime: this.runtime, ...cluster });
+    this.outside = memory({ broker: this.broker, clientId: 'outside' });
+  }
 
   /** What of the options is the same in nearly every test. */
   options(bindings: Options['bindings'] = {}): Options {

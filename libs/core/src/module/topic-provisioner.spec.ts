@@ -64,6 +64,19 @@ describe("A binding with provisioning: 'create'", () => {
     expect(await partitions()).toEqual({ orders: 5, 'orders.DLT': 5 });
   });
 
+  it('has as many replicas as topics.replicationFactor says, of all kinds', async () => {
+    await world.end();
+    world = new World({ brokers: 3 });
+    await start({ topics: { replicationFactor: 2 }, retry: { tiers: [{ delayMs: 1_000 }] } });
+    const topics = await world.done(world.outside.admin().topics());
+    const replicas = topics.map(({ name, partitions }) => [name, partitions[0]?.replicas.length]);
+    expect(Object.fromEntries(replicas)).toEqual({
+      orders: 2,
+      'orders.retry-1': 2,
+      'orders.DLT': 2,
+    });
+  });
+
   it('takes topics.retry and topics.dlt at their word', async () => {
     await start({
       retry: { tiers: [{ delayMs: 1_000 }] },
@@ -92,6 +105,15 @@ describe("A binding with provisioning: 'create'", () => {
       'orders-dlq',
       'orders-retry',
     ]);
+  });
+
+  it('has the topics of preset brokers without saying so, as S3 creates them', async () => {
+    const retry = { tiers: [{ delayMs: 1_000 }] };
+    await world.startOrders([Handlers], { preset: 'brokers', topics: { partitions: 3 }, retry });
+    expect(await partitions()).toEqual({ orders: 3, 'orders-retry': 1, 'orders-dlq': 1 });
+    expect(await retention('orders-retry')).toBe(String(86_400_000));
+    expect(await retention('orders-dlq')).toBe(String(30 * 86_400_000));
+    expect(world.said.warnings).toEqual([]);
   });
 
   it('leaves what exists as it is', async () => {
