@@ -298,7 +298,8 @@ describe('A key through which a file could reach into every object', () => {
     const json = `{"brokers":"a:1","bindings":{"${name}":{}},"clusters":{"${name}":{}}}`;
     const found = complaintsOf(() => resolveOptions(JSON.parse(json) as object));
     const words = `'${name}' cannot be the name of a`;
-    const remedy = "Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-'.";
+    const remedy =
+      "Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not beginning with '.' or '-', and no name that every object has.";
     expect(found).toContain(`NAME bindings.${name}: ${words} binding. ${remedy}`);
     expect(found).toContain(`NAME clusters.${name}: ${words} cluster. ${remedy}`);
   });

@@ -5,7 +5,8 @@ import { rejectUnknownErrors, withClass, type ErrorTypes } from './error-types.j
 import { inertSettings } from './inert-settings.js';
 import { mergeLayers, type Layer, type Merged } from './merge-layers.js';
 import { suggestion } from '../model/nearest-name.js';
-import { deepFreeze, freezeSettings, isForbiddenKey } from './plain-object.js';
+import { checkName } from './names.js';
+import { deepFreeze, freezeSettings } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
 import { isBrokenIn, readLayer } from './read-layer.js';
@@ -124,18 +125,6 @@ export function draftBinding(
     inert,
     violations: violations.all,
   };
-}
-
-/** Of a binding or a cluster: both become parts of metrics, URLs and member ids. */
-export function checkName(
-  what: 'binding' | 'cluster',
-  name: string,
-  path: string,
-  violations: Violations,
-): void {
-  if (/^[A-Za-z0-9._-]{1,100}$/.test(name) && !isForbiddenKey(name)) return;
-  const message = `${show(name)} cannot be the name of a ${what}. Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-'.`;
-  violations.add('NAME', path, name, message);
 }
 
 const presetOf = (layers: readonly Layer[]): PresetName => {

@@ -3,7 +3,7 @@ import { ClusterProperties } from './event-bus-properties.js';
 import type { Layer } from './merge-layers.js';
 import { isForbiddenKey, isPlainObject, type PlainObject } from './plain-object.js';
 import { readProperties } from './read-properties.js';
-import { checkName } from './resolve-binding.js';
+import { checkName } from './names.js';
 import type { ResolvedCluster } from './resolved-options.js';
 import { below, type Violations } from './violations.js';
 

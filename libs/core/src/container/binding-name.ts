@@ -1,18 +1,11 @@
+import { isName, nameComplaint } from '../config/names.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 
-/** It becomes part of metric labels, log lines, container names and URLs. */
-const LEGAL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
-
-/** Refuses names that are no plain words, and those that mean something to every JavaScript object. */
+/** For a name that comes at run time. Those of the options go by the same rule. */
 export function assertBindingName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && LEGAL_NAME.test(name) && !(name in Object.prototype)) return;
+  if (isName(name)) return;
+  const message = nameComplaint('binding', name);
   throw new ConfigurationValidationException([
-    {
-      rule: 'BINDING_NAME',
-      binding: undefined,
-      path: 'name',
-      value: name,
-      message: `${JSON.stringify(name) ?? String(name)} cannot name a binding. Use up to 200 letters, digits, ".", "_" and "-", beginning with a letter or a digit, and no name of a property that every object has.`,
-    },
+    { rule: 'NAME', binding: undefined, path: 'name', value: name, message },
   ]);
 }

@@ -165,7 +165,10 @@ function onCluster(
   cluster: string | undefined,
 ): TopicBindingProperties {
   if (cluster === undefined || cluster === properties.cluster) return properties;
-  if (properties.cluster === undefined) return Object.assign({}, properties, { cluster });
+  if (properties.cluster === undefined) {
+    const given: object = properties;
+    return { ...given, cluster } as TopicBindingProperties;
+  }
   throw new ConfigurationValidationException([
     {
       rule: 'CLUSTER',

@@ -57,6 +57,19 @@ describe('a binding that is registered while the application runs', () => {
     await expect(paused).resolves.toMatchObject({ state: 'PAUSED' });
   });
 
+  it.each([{}, { cluster: 'default' }])(
+    'is refused with __proto__ among its properties, and told so: %j',
+    async (options) => {
+      const properties: unknown = JSON.parse(
+        '{ "topic": "tenants", "groupId": "tenants", "__proto__": { "concurrency": 9 } }',
+      );
+      const registering = connector().register('tenants', properties as never, note, options);
+      await expect(world.done(registering)).rejects.toMatchObject({
+        violations: [{ rule: 'FORBIDDEN_KEY', path: 'bindings.tenants.__proto__' }],
+      });
+    },
+  );
+
   it('is told what of its properties has no effect', async () => {
     await register('tenants', {
       ...tenants,
@@ -120,6 +133,9 @@ describe('a binding that is registered while the application runs', () => {
     ['toString', 'CONFIGURATION_INVALID'],
     ['', 'CONFIGURATION_INVALID'],
     ['a:b', 'CONFIGURATION_INVALID'],
+    ['..', 'CONFIGURATION_INVALID'],
+    ['t'.repeat(101), 'CONFIGURATION_INVALID'],
+    [10n as never, 'CONFIGURATION_INVALID'],
   ])('is refused under the name "%s": %s', async (name, code) => {
     await expect(register(name)).rejects.toMatchObject({ code });
     expect(connector().listBindings()).toHaveLength(1);
