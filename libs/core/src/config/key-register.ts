@@ -58,10 +58,10 @@ const format = (key: string, effect: string): RegisteredKey => ({
 
 export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('enabled', 'module/enablement.spec.ts'),
-  root('brokers', OPTIONS),
-  root('driver', OPTIONS),
+  root('brokers', CLUSTERS),
+  root('driver', 'module/several-clusters.spec.ts'),
   root('errorTypes', 'module/resilience.spec.ts', 'config/error-types.spec.ts'),
-  root('runtime', OPTIONS),
+  root('runtime', BINDING_OPTIONS),
   root('loaders', 'module/wrong-configuration.spec.ts'),
   root('bindingsWithoutHandler', 'module/wrong-configuration.spec.ts'),
   root('shutdown.drainTimeoutMs', 'module/binding-options.spec.ts'),
@@ -83,7 +83,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   binding('topic', 'module/event-bus-module.spec.ts'),
   binding('groupId', 'module/event-bus-module.spec.ts'),
   binding('cluster', 'module/several-clusters.spec.ts'),
-  binding('listenerType', BINDING),
+  binding('listenerType', 'intake/commit-modes.spec.ts'),
   binding('ackMode', BINDING_OPTIONS),
   binding('ack', 'pipeline/received.spec.ts'),
   binding('concurrency', BINDING_OPTIONS),
