@@ -449,6 +449,16 @@ describe('A loader', () => {
       'REFERENCE loaders: must be a list of what loaders gave, such as [fromEnvironment(process.env)]; got a list.',
     );
   });
+
+  it.each([
+    ['runtime', new VirtualRuntime(), 'the bus has its clock before it asks a loader'],
+    ['loaders', [], 'loaders load no others'],
+  ])('has no say in %s, which is refused', (key, value, why) => {
+    const given = { source: 'properties', options: { [key]: value }, unused: [] };
+    expect(complaints({ brokers: 'a:1', loaders: [given] })).toEqual([
+      `OPTIONS_ONLY properties.${key}: has no effect here: ${why}. Give it in the options of the module itself.`,
+    ]);
+  });
 });
 
 describe('Whatever is given', () => {

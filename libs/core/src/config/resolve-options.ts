@@ -67,7 +67,7 @@ export function resolveOptions(
     shutdown: sectionWithDefaults(values['shutdown'], EVENTBUS_DEFAULTS.shutdown),
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
-    runtime: runtimeOf(roots),
+    runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     pendingKeys: deepFreeze(pendingKeys(drafts)),
     inert: Object.freeze([
@@ -91,7 +91,22 @@ function rootLayers(
   const loaded = loadersOf(options, layers).map(({ source, options: given }) =>
     readLayer(EventBusProperties, { source, path: source, given }, violations),
   );
+  for (const layer of loaded) rejectOptionsOnly(layer, violations);
   return [own, ...loaded];
+}
+
+/** What only the options themselves are asked for, and why. */
+const OPTIONS_ONLY = {
+  runtime: 'the bus has its clock before it asks a loader',
+  loaders: 'loaders load no others',
+} as const;
+
+function rejectOptionsOnly({ path, values }: Layer, violations: Violations): void {
+  for (const [key, why] of Object.entries(OPTIONS_ONLY)) {
+    if (values[key] === undefined) continue;
+    const message = `has no effect here: ${why}. Give it in the options of the module itself.`;
+    violations.add('OPTIONS_ONLY', below(path, key), undefined, message);
+  }
 }
 
 function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly LoadedOptions[] {
@@ -114,9 +129,6 @@ const mergeable = ({
   ...layer,
   values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, metrics },
 });
-
-const runtimeOf = (roots: readonly Layer[]): ResolvedOptions['runtime'] =>
-  roots.map(({ values }) => values['runtime'] as ResolvedOptions['runtime']).find(Boolean);
 
 function enablement(
   { enabled, defaults }: PlainObject,
