@@ -22,7 +22,7 @@ export const topicRules: readonly BindingRule[] = [
   },
   {
     rule: 'TOPIC_NAME',
-    reads: ['topic', 'retry.tiers', 'dlt'],
+    reads: ['topic', 'retry.tiers', 'dlt', 'naming'],
     check: ({ binding }) =>
       derivedTopics(binding)
         .filter(({ topic }) => !isTopicName(topic))
@@ -34,7 +34,7 @@ export const topicRules: readonly BindingRule[] = [
   },
   {
     rule: 'TOPIC_COLLISION',
-    reads: ['topic', 'retry.tiers', 'dlt'],
+    reads: ['topic', 'retry.tiers', 'dlt', 'naming'],
     check: ({ binding }) => {
       const topics = [{ key: 'topic', topic: binding.topic }, ...derivedTopics(binding)];
       return topics.flatMap(({ key, topic }, index) => {
