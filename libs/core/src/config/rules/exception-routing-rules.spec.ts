@@ -98,15 +98,14 @@ describe('exceptionRouting', () => {
 });
 
 describe('classifier', () => {
-  it.each<[string, unknown]>([
-    ['a text', 'MyClassifier'],
-    ['a class', class MyClassifier {}],
-    ['a function', () => undefined],
-    ['an object without classify', {}],
-  ])('is not %s', (_, classifier) => {
-    const [complaint] = complaintsOf(() => resolvedOrders({ classifier: classifier as never }));
-    expect(complaint).toContain(
-      'REFERENCE bindings.orders.classifier: must be an object with a method classify(error, currentTier)',
-    );
+  it.each<[string, unknown, string]>([
+    ['a text', 'MyClassifier', "'MyClassifier'"],
+    ['a class', class MyClassifier {}, 'the class MyClassifier'],
+    ['a function', () => undefined, 'a function'],
+    ['an object without classify', {}, 'an object'],
+  ])('is not %s', (_, classifier, shown) => {
+    expect(complaintsOf(() => resolvedOrders({ classifier: classifier as never }))).toEqual([
+      `REFERENCE bindings.orders.classifier: must be an object with a method classify(error, currentTier); got ${shown}.`,
+    ]);
   });
 });
