@@ -49,6 +49,7 @@ interface Kind {
 }
 
 const mustBe = (expectation: string) => (shown: string) => `must be ${expectation}; got ${shown}.`;
+const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 const isPlain = (value: unknown) => Object.prototype.toString.call(value) === '[object Object]';
 
 const KINDS: readonly Kind[] = [
@@ -142,6 +143,33 @@ const KINDS: readonly Kind[] = [
     takes: (value) => Array.isArray(value) && value.length === 0,
   },
   {
+    key: 'naming',
+    rule: 'REFERENCE',
+    message: mustBe(
+      'an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
+    ),
+  },
+  {
+    key: 'classifier',
+    rule: 'REFERENCE',
+    message: mustBe('an object with a method classify(error, currentTier)'),
+  },
+  { key: 'serializer', rule: 'REFERENCE', message: mustBe('an object with the method serialize') },
+  {
+    key: 'idempotency.store',
+    rule: 'REFERENCE',
+    message: mustBe(
+      "'none' or an object with the methods claim, complete and release, such as memoryIdempotencyStore()",
+    ),
+  },
+  {
+    key: 'typedJson.types',
+    rule: 'REFERENCE',
+    message: mustBe(
+      "a plain object of classes by their ids, such as { 'com.shop.OrderPlaced': OrderPlaced }",
+    ),
+  },
+  {
     key: 'dlt.topicSuffix',
     rule: 'TOPIC_NAME',
     message: mustBe(
@@ -155,6 +183,52 @@ const KINDS: readonly Kind[] = [
       const list = Array.isArray(value) ? `[${value.join(', ')}]` : shown;
       return `must be a list of 'eventbus', 'spring', 'plain', each at most once; got ${list}.`;
     },
+  },
+];
+
+const ERROR_TYPES = 'must be a plain object of error classes, such as { PaymentDeclined }';
+
+/** Of the application itself, not of a binding. */
+const ROOT_KINDS: readonly (Kind & { readonly secret?: boolean })[] = [
+  {
+    key: 'enabled',
+    rule: 'CHOICE',
+    message: mustBe("one of true, false, 'if-configured'"),
+    takes: (value) => value === true,
+  },
+  {
+    key: 'metrics.enabled',
+    rule: 'FLAG',
+    message: mustBe('true or false'),
+    takes: (v) => v === true,
+  },
+  {
+    key: 'clusters.default.ssl',
+    rule: 'REFERENCE',
+    secret: true,
+    // What is in it is for node:tls to judge.
+    message: (shown, value) =>
+      mustBe('true, false or the options of node:tls')(
+        typeof value === 'string' ? 'a text' : shown,
+      ),
+    takes: (value) => value === true || (isObject(value) && !Array.isArray(value)),
+  },
+  {
+    key: 'loaders',
+    rule: 'REFERENCE',
+    message: mustBe('a list of what loaders gave, such as [fromEnvironment(process.env)]'),
+    takes: (value) => Array.isArray(value) && value.length === 0,
+  },
+  {
+    key: 'errorTypes',
+    rule: 'ERROR_TYPES',
+    message: (shown, value) =>
+      `${ERROR_TYPES}; ${isPlain(value) && !(value instanceof Foreign) ? "'a' is 1" : `got ${shown}`}.`,
+  },
+  {
+    key: 'runtime',
+    rule: 'REFERENCE',
+    message: mustBe('a runtime, such as realRuntime of @nest-event-bus/broker/runtime'),
   },
 ];
 
@@ -177,6 +251,20 @@ describe('A value of the wrong type', () => {
     const path = `bindings.orders.${key}`;
     expect(violationsOf(() => resolvedOrders(nest(key, value)))).toEqual([
       { rule, binding: 'orders', path, value, message: message(shown, value) },
+    ]);
+  });
+
+  const ofTheRoot = ROOT_KINDS.flatMap((kind) =>
+    VALUES.filter(([value]) => !kind.takes?.(value)).map(
+      ([value, shown]) => [kind.key, shown, value, kind] as const,
+    ),
+  );
+
+  it.each(ofTheRoot)('%s of the root cannot be %s', (path, shown, given, kind) => {
+    const { rule, message, secret } = kind;
+    const value = secret ? undefined : given;
+    expect(violationsOf(() => resolveOptions(orders({}, nest(path, given))))).toEqual([
+      { rule, binding: undefined, path, value, message: message(shown, given) },
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { complaintsOf } from '../config/configuration.spec-support.js';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import type { RecordProcessor } from '../model/outcome.js';
 import { binding, busWith, processor, tier } from './bus.spec-support.js';
@@ -82,7 +83,9 @@ describe('what the factory builds of a binding', () => {
 
   it('refuses a cluster that makes keys ambiguous', () => {
     const { build } = busWith();
-    expect(() => build(binding('orders', { cluster: 'eu:west' }))).toThrow(/no ":" in it/);
+    expect(complaintsOf(() => build(binding('orders', { cluster: 'eu:west' })))).toEqual([
+      `CLUSTER bindings.orders.cluster: a cluster's name has no ":" in it; call 'eu:west' something else.`,
+    ]);
   });
 });
 

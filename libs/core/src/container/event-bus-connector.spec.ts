@@ -36,9 +36,20 @@ describe('registering a binding while the bus runs', () => {
     const given = Object.freeze({ ...properties });
     const answer = await connector.register('orders', given, handler, { cluster: 'eu' });
     expect(answer.cluster).toBe('eu');
+    const twice = { ...given, cluster: 'us' };
     await expect(
-      connector.register('orders', { ...given, cluster: 'us' }, handler, { cluster: 'eu' }),
-    ).rejects.toThrow(/the properties name cluster 'us', the options 'eu'/);
+      connector.register('orders', twice, handler, { cluster: 'eu' }),
+    ).rejects.toMatchObject({
+      violations: [
+        {
+          rule: 'CLUSTER',
+          binding: 'orders',
+          path: 'bindings.orders.cluster',
+          value: 'us',
+          message: "the properties name cluster 'us', the options 'eu'. Name one of them, once.",
+        },
+      ],
+    });
   });
 
   it('is refused for a name that exists, also when both come at the same time', async () => {

@@ -125,7 +125,15 @@ describe('a configuration that is wrong', () => {
     const bus = world.bus({ clusters, bindings: { orders } });
     const error = await errorOf(world.start({ imports: [bus], providers: [Orders] }));
     expect(error).toMatchObject({
-      violations: [{ rule: 'COMPRESSION', path: 'clusters.eu.producer.compression' }],
+      violations: [
+        {
+          rule: 'COMPRESSION',
+          path: 'clusters.eu.producer.compression',
+          value: 'snappy',
+          message:
+            "is 'snappy', which driver 'memory' cannot write here. Choose one of: none, gzip.",
+        },
+      ],
     });
   });
 
@@ -148,8 +156,20 @@ describe('a configuration that is wrong', () => {
     const error = await errorOf(world.start({ imports, providers: [Batches] }));
     expect(error).toMatchObject({
       violations: [
-        { rule: 'BATCH_PROCESSING', path: 'bindings.orders.processing.by', value: 'key' },
-        { rule: 'TRANSACTIONS_UNSUPPORTED', path: 'bindings.payments.transactions.enabled' },
+        {
+          rule: 'BATCH_PROCESSING',
+          path: 'bindings.orders.processing.by',
+          value: 'key',
+          message:
+            "its handler takes whole slices of a partition, which 'key' takes apart. Set processing.by to 'partition', or use @EventHandler.",
+        },
+        {
+          rule: 'TRANSACTIONS_UNSUPPORTED',
+          path: 'bindings.payments.transactions.enabled',
+          value: true,
+          message:
+            "the driver 'memory' of cluster 'default' has no transactions. Use another one, or set it to false.",
+        },
       ],
     });
   });
