@@ -48,7 +48,7 @@ describe('A record in a retry topic', () => {
     expect(entrance().dueAt(retried(3))).toBe(1_010_000);
   });
 
-  it('waits longer with each delivery where the tier has a multiplier, up to maxDelayMs', () => {
+  it('waits longer with each delivery where retry.tiers[] has a multiplier, up to maxDelayMs', () => {
     const growing = entrance({ multiplier: 3, maxDelayMs: 60_000 });
     expect([1, 2, 3, 9].map((attempt) => growing.dueAt(retried(attempt)))).toEqual([
       1_010_000, 1_030_000, 1_060_000, 1_060_000,

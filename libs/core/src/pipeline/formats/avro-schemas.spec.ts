@@ -13,7 +13,7 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1']);
   });
 
-  it('that was not used for longest is forgotten where there are more than cacheSize', async () => {
+  it('that was not used for longest is forgotten where there are more than schemaRegistry.cacheSize', async () => {
     const { client, schemas } = await avroWorld(2);
     const ids = ['A', 'B', 'C'].map((name) =>
       client.register({ subject: name, schema: recordOf(name, {}) }),
