@@ -368,15 +368,27 @@ describe('A feature', () => {
   });
 
   it.each([
-    [undefined, 'OBJECT'],
-    ['orders', 'OBJECT'],
-    [{}, 'FEATURE_WITHOUT_BINDINGS'],
-    [{ bindings: [] }, 'OBJECT'],
-    [{ bindings: {}, binding: {} }, 'UNKNOWN_KEY'],
-  ])('is checked like the options: %j is %s', (options, rule) => {
+    [undefined, 'OBJECT', ': must be a plain object; got undefined.'],
+    ['orders', 'OBJECT', ": must be a plain object; got 'orders'."],
+    [
+      {},
+      'FEATURE_WITHOUT_BINDINGS',
+      ': brings no bindings. Give it { bindings: { name: { topic, groupId } } }.',
+    ],
+    [
+      { bindings: [] },
+      'OBJECT',
+      '.bindings: must be a plain object with one entry per name; got an empty list.',
+    ],
+    [
+      { bindings: {}, binding: {} },
+      'UNKNOWN_KEY',
+      ".binding: there is no option 'binding' here. Did you mean 'bindings'?",
+    ],
+  ])('is checked like the options: %j is %s', (options, rule, message) => {
     const features = [{ source, options: options as never }];
     expect(complaints(orders(), { features })).toEqual([
-      expect.stringMatching(`^${rule} forFeature in OrdersModule`),
+      `${rule} forFeature in OrdersModule${message}`,
     ]);
   });
 });

@@ -348,12 +348,16 @@ describe('what an application provides for all bindings', () => {
   const naming = { retryTopic: () => 'a', deadLetterTopic: () => 'b' };
 
   it.each([
-    [EXCEPTION_CLASSIFIER, 'EXCEPTION_CLASSIFIER', 'classify(error, currentTier)'],
-    [TOPIC_NAMING_STRATEGY, 'TOPIC_NAMING_STRATEGY', 'deadLetterTopic(topic)'],
-  ])('%p is refused where it lacks a method', async (provide, path, method) => {
+    [EXCEPTION_CLASSIFIER, 'EXCEPTION_CLASSIFIER', 'a method classify(error, currentTier)'],
+    [
+      TOPIC_NAMING_STRATEGY,
+      'TOPIC_NAMING_STRATEGY',
+      'the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
+    ],
+  ])('%p is refused where it lacks a method', async (provide, path, methods) => {
     const useValue = { classfy: () => undefined, retryTopic: () => 'a' };
     expect(await refusal({ provide, useValue })).toMatchObject({
-      violations: [{ rule: 'PROVIDER', path, message: expect.stringContaining(method) as string }],
+      violations: [{ rule: 'PROVIDER', path, message: `must be an object with ${methods}.` }],
     });
   });
 
@@ -363,7 +367,13 @@ describe('what an application provides for all bindings', () => {
   ])('is refused where it is %s: there is no such instance', async (_what, made) => {
     for (const provide of [EXCEPTION_CLASSIFIER, TOPIC_NAMING_STRATEGY]) {
       expect(await refusal({ provide, ...made })).toMatchObject({
-        violations: [{ rule: 'PROVIDER', message: expect.stringContaining('singleton') as string }],
+        violations: [
+          {
+            rule: 'PROVIDER',
+            message:
+              'is made anew for each request or for each who asks, but the event bus needs one for the whole application. Make it a singleton, and all that it injects.',
+          },
+        ],
       });
     }
   });

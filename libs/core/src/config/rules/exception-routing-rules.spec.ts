@@ -42,14 +42,24 @@ describe('exceptionRouting', () => {
   it.each([{ status: 200 }, { status: '503' }, { status: 503, code: 1 }])(
     'refuses what names no failure: %j',
     (match) => {
-      expect(complaints({ match, routing: 'NEXT_TIER' })[0]).toContain('ERROR_MATCHER');
+      expect(complaints({ match, routing: 'NEXT_TIER' })[0]).toBe(
+        at(
+          'ERROR_MATCHER',
+          'match',
+          'must be an error class, the name of one, { name }, { code }, { status } or { matches: (error) => boolean }; got an object.',
+        ),
+      );
     },
   );
 
   it('refuses a name that nobody knows', () => {
-    expect(complaints({ match: 'Zzz', routing: 'NEXT_TIER' })[0]).toContain(
-      "UNKNOWN_ERROR_TYPE bindings.orders.exceptionRouting[0].match: there is no error type 'Zzz'",
-    );
+    expect(complaints({ match: 'Zzz', routing: 'NEXT_TIER' })).toEqual([
+      at(
+        'UNKNOWN_ERROR_TYPE',
+        'match',
+        "there is no error type 'Zzz'. Register its class in the options, errorTypes: { Zzz }, or write { name: 'Zzz' } to match by name without a class.",
+      ),
+    ]);
   });
 
   it.each(['NEXT_TIER', 'DEAD_LETTER', 'PAUSE_CONTAINER'])('has no tier with %s', (routing) => {
