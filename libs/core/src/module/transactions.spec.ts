@@ -277,6 +277,55 @@ describe('a call that failed', () => {
   });
 });
 
+describe('what another handler has done behind a record whose output no broker takes', () => {
+  const take = (records: readonly EventRecord[], contexts: readonly EventContext[]): void => {
+    called.push(records.map(valueOf).join());
+    for (const [index, { transaction }] of contexts.entries()) {
+      const value = valueOf(records[index]!);
+      transaction.send({ topic: 'small', value: value === '1' ? 'x'.repeat(2_000) : value });
+    }
+  };
+
+  @Injectable()
+  class TwoTypes {
+    @EventHandler.Batch('orders', { type: 'A' })
+    takeA(records: readonly EventRecord[], contexts: readonly EventContext[]): void {
+      take(records, contexts);
+    }
+    @EventHandler.Batch('orders', { type: 'B' })
+    takeB(records: readonly EventRecord[], contexts: readonly EventContext[]): void {
+      take(records, contexts);
+    }
+  }
+
+  it('is done again, as if it were the first time', async () => {
+    const config = { 'max.message.bytes': '500' };
+    await world.done(
+      world.outside.admin().createTopics([{ name: 'small', partitions: 1, config }]),
+    );
+    await world.topic('orders.DLT');
+    const typed = ['A', 'A', 'B'].map((type, index) => ({
+      value: `${index}`,
+      headers: [{ key: 'event-type', value: Buffer.from(type) }],
+    }));
+    await world.write('orders', ...typed);
+    await start({
+      provider: TwoTypes,
+      properties: {
+        batchFailureStrategy: 'DLQ_AND_CONTINUE',
+        retry: { tier0: { maxAttempts: 1 }, tiers: [] },
+      },
+    });
+    await world.runtime.advance(10_000);
+    const values = async (topic: string): Promise<string[]> =>
+      (await world.records(topic)).map(({ value }) => String(value));
+    expect(called).toEqual(['0,1', '2', '2']);
+    expect(await values('orders.DLT')).toEqual(['1']);
+    expect(await values('small')).toEqual(['0', '2']);
+    expect(await world.committed()).toBe(3);
+  });
+});
+
 describe('what is sent', () => {
   it('after its handler has returned is refused: it could not count with the record any more', async () => {
     const kept: EventContext[] = [];

@@ -25,12 +25,19 @@ export class SliceProcessor implements RecordProcessor {
 
   /** One call of a handler: for what is left of the slice it is asked again. */
   processSlice(slice: readonly Delivery[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-    const rest = slice[0] && this.#rests.get(slice[0]);
+    const rest = slice[0] && this.#takeRest(slice[0]);
     if (rest?.prepared.length === slice.length) return this.#call(slice, rest);
     const prepared = slice.map((delivery) => this.#prepare(delivery));
     return isReady(prepared)
       ? this.#call(slice, wholeSlice(prepared))
       : this.#callLater(slice, prepared);
+  }
+
+  /** Once: who is delivered again, since its transaction came to nothing, is prepared anew. */
+  #takeRest(first: Delivery): SliceRest | undefined {
+    const rest = this.#rests.get(first);
+    this.#rests.delete(first);
+    return rest;
   }
 
   #call(
