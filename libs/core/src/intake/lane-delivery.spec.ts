@@ -30,6 +30,19 @@ describe('the signals of a delivery', () => {
   });
 });
 
+describe('the end of a delivery', () => {
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])('is told to who asks for it, where it comes %s that', async (_, isOver) => {
+    const delivery = new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
+    if (isOver) delivery.end();
+    const told = delivery.whenEnded();
+    delivery.end();
+    await expect(told).resolves.toBeUndefined();
+  });
+});
+
 describe('the next delivery of a record that waited for a decision', () => {
   it('knows the failure, also where the decision could not be carried out at once', () => {
     const failed = (message: string, more: Partial<FailedOutcome> = {}): FailedOutcome => ({

@@ -141,8 +141,8 @@ export class LaneDelivery implements Delivery {
     return this.#wait?.isAborted ?? false;
   }
 
-  /** Asked of one that runs. */
   whenEnded(): Promise<void> {
+    if (this.#hasEnded) return Promise.resolve();
     return (this.#ended ??= new Deferred()).promise;
   }
 
