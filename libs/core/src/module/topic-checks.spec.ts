@@ -1,8 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { BrokerDriver } from '@nest-event-bus/broker';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { resolvedOrders } from '../config/configuration.spec-support.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { EventHandler } from '../discovery/event-handler.js';
+import { type LogLine, recordingLogger } from '../intake/intake-world.spec-support.js';
 import { World } from './application.spec-support.js';
+import { TopicChecks } from './topic-checks.js';
 
 @Injectable()
 class Handlers {
@@ -70,6 +75,23 @@ describe('a binding that starts', () => {
     world.broker.faults.refuse({ operation: 'metadata' }, 'CLUSTER_AUTHORIZATION_FAILED');
     await world.startOrders([Handlers], { concurrency: 3 });
     expect(warnings('concurrency')).toEqual([]);
+  });
+});
+
+describe('a driver that gives no admin', () => {
+  it('is asked again, and nothing breaks for it', async () => {
+    const runtime = new VirtualRuntime();
+    const log: LogLine[] = [];
+    const admin = jest.fn(() => {
+      throw new Error('The driver is closed.');
+    });
+    const driverOf = () => ({ admin }) as unknown as BrokerDriver;
+    const checks = new TopicChecks({ driverOf, runtime, logger: recordingLogger(log) });
+    checks.look(resolvedOrders({ provisioning: 'create' }));
+    await runtime.advance(60_000);
+    checks.close();
+    expect(admin.mock.calls.length).toBeGreaterThan(2);
+    expect(JSON.stringify(log)).toContain('The driver is closed.');
   });
 });
 

@@ -113,16 +113,23 @@ export class TopicChecks {
   async #provision(cluster: string, looks: readonly Look[]): Promise<Refusals> {
     const refused = new Map<Look, string>();
     if (looks.length === 0) return refused;
-    await this.#withAdmin(cluster, async (admin) => {
-      for (const look of looks) {
-        if (this.#wanted([look]).length === 0) continue;
-        try {
-          await this.#provisioner.provision(admin, look.binding);
-        } catch (error) {
-          refused.set(look, error instanceof Error ? error.message : String(error));
+    const refuse = (look: Look, error: unknown): void =>
+      void refused.set(look, error instanceof Error ? error.message : String(error));
+    try {
+      await this.#withAdmin(cluster, async (admin) => {
+        for (const look of looks) {
+          if (this.#wanted([look]).length === 0) continue;
+          try {
+            await this.#provisioner.provision(admin, look.binding);
+          } catch (error) {
+            refuse(look, error);
+          }
         }
-      }
-    });
+      });
+    } catch (error) {
+      // Nobody could be asked at all.
+      for (const look of looks) refuse(look, error);
+    }
     return this.#ending.signal.aborted ? NOTHING_REFUSED : refused;
   }
 
