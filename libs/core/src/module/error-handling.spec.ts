@@ -81,6 +81,7 @@ describe('KafkaErrorHandler of an application', () => {
   it.each<[KafkaErrorHandlerOptions | undefined, string]>([
     [undefined, ''],
     [{ exceptionDetail: 'full' }, 'no such address'],
+    [{ exceptionDetail: undefined }, ''],
   ])(
     'tells of an exception what the defaults do, unless its options say otherwise: %j',
     async (options, told) => {

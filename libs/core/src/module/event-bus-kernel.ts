@@ -113,7 +113,7 @@ export class EventBusKernel {
     errorHandling: KafkaErrorHandlerOptions = {},
   ): void {
     const { runtime, logger } = this;
-    this.#errorHandling = { ...toldOfExceptions(options), ...errorHandling };
+    this.#errorHandling = { ...toldOfExceptions(options), ...said(errorHandling) };
     const clusters = new Clusters(options.clusters, runtime, logger);
     this.#settings.settle({
       options,
@@ -163,6 +163,12 @@ function clusterToWriteTo(aliases: readonly string[]): string {
   throw new Error(
     `Which cluster is meant? There are ${aliases.join(', ')}. Name it in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
   );
+}
+
+/** A key that is there without a value says nothing. */
+function said<T extends object>(options: T): T {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as T;
 }
 
 /** What the bus tells of no exception, it tells nowhere. */
