@@ -210,6 +210,24 @@ describe('the committer', () => {
     },
   );
 
+  it('commits what others have done while one cannot tell how far it is', async () => {
+    const bench = new Bench();
+    const [zero, one] = [new Progress(0), new Progress(1)];
+    const gate = new Deferred();
+    bench.answers.push(gate.promise);
+    bench.done(new Progress(2), 1);
+    zero.breaksAt = 'commitPoint';
+    bench.done(zero, 1);
+    bench.done(one, 1);
+    gate.resolve();
+    await bench.runtime.settle();
+    expect([bench.sent, one.confirmed]).toEqual([['2:1', '1:1'], 1]);
+    expect(bench.troubles).toEqual([expect.objectContaining({ message: 'a mistake' })]);
+    await bench.runtime.advance(1_000);
+    expect(zero.confirmed).toBe(1);
+    expect(bench.troubles.at(-1)).toBeUndefined();
+  });
+
   it('is in no trouble any more when the partition that was refused has left', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];

@@ -133,8 +133,12 @@ export class Committer {
   }
 
   async #commitPending(): Promise<void> {
-    const sent = this.#take();
-    if (sent.length === 0) return;
+    const { sent, mistake } = this.#take();
+    if (sent.length > 0) await this.#send(sent);
+    if (mistake) await this.#onBroken(mistake);
+  }
+
+  async #send(sent: readonly Sent[]): Promise<void> {
     try {
       await this.parts.session.commit(sent.map(({ offset }) => offset));
     } catch (error) {
@@ -151,19 +155,30 @@ export class Committer {
     await this.#rest(error);
   }
 
-  #take(): readonly Sent[] {
-    const points = [...this.#pending].map((source) => ({ source, offset: source.commitPoint() }));
+  /** A source that cannot tell how far it is stays pending, and keeps nobody else from committing. */
+  #take(): { readonly sent: readonly Sent[]; readonly mistake: Error | undefined } {
     const sent: Sent[] = [];
-    for (const { source, offset } of points) {
-      const stored = this.#takeAwaited(source);
-      if (offset) sent.push({ source, offset, stored });
-      else stored?.resolve();
-    }
-    this.#pending.clear();
+    let mistake: Error | undefined;
     this.#underWay.clear();
+    for (const source of [...this.#pending]) {
+      try {
+        const offset = source.commitPoint();
+        const stored = this.#takeAwaited(source);
+        this.#pending.delete(source);
+        if (offset) sent.push({ source, offset, stored });
+        else stored?.resolve();
+      } catch (error) {
+        mistake = error as Error;
+        this.#refused.add(source);
+      }
+    }
     for (const { source } of sent) this.#underWay.add(source);
-    this.#noLongerRefused([...this.#refused].filter((source) => !this.#underWay.has(source)));
-    return sent;
+    this.#noLongerRefused([...this.#refused].filter((source) => this.#hasNothingLeft(source)));
+    return { sent, mistake };
+  }
+
+  #hasNothingLeft(source: CommitSource): boolean {
+    return !this.#underWay.has(source) && !this.#pending.has(source);
   }
 
   #confirm(sent: readonly Sent[]): void {
