@@ -108,7 +108,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError) lane.disown();
     this.parts.gate.stop(lane, error);
     if (error instanceof TopicRecreatedError && this.parts.readsSuccessors)
-      this.#awaitSuccessor(lane);
+      this.#awaitSuccessor(lane, lane.tracker.next);
   }
 
   /** Going back, offsets mean something else from there on: that is another assignment to us. */
@@ -134,27 +134,38 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (position < to) this.parts.gate.seek(next, position);
   }
 
-  #awaitSuccessor(lane: PartitionLane): void {
-    const look = (): void => void this.#readSuccessor(lane);
+  /** `readUpTo`: how far the old topic was read. */
+  #awaitSuccessor(lane: PartitionLane, readUpTo: number): void {
+    const look = (): void => void this.#readSuccessor(lane, readUpTo);
     this.parts.runtime.setTimer(look, SUCCESSOR_REST_MS, { background: true });
   }
 
   /**
-   * What was read of the old topic is nowhere else: it is done first. Then the new one is read from
-   * its beginning, and the group is told so before: an offset of the old one, committed by name in
-   * the last moment, would hide records of the new one.
+   * What was read of the old topic is nowhere else: it is done first, as far as it can be done at
+   * once. What is given back now, because it failed again or because somebody paused the binding,
+   * can never be read again. Then the new topic is read from its beginning, and the group is told so
+   * before: an offset of the old one, committed by name in the last moment, would hide records of
+   * the new one.
    */
-  async #readSuccessor(lane: PartitionLane): Promise<void> {
+  async #readSuccessor(lane: PartitionLane, readUpTo: number): Promise<void> {
     const { committer, gate, logger } = this.parts;
     const { topic, partition, name } = lane;
     if (!this.#mayReplace(lane)) return;
-    if (lane.backlog > 0 || lane.running.length > 0) return this.#awaitSuccessor(lane);
+    if (lane.backlog > 0 || lane.running.length > 0) return this.#awaitSuccessor(lane, readUpTo);
     const beginning = beginningOf(topic, partition, name);
     this.#beginnings.set(lane, beginning);
     await committer.whenStored(beginning);
     if (!this.#mayReplace(lane)) return;
+    const { watermark } = lane.tracker;
     lane.end();
     this.#release(lane);
+    if (watermark < readUpTo)
+      logger.error('Records went with the topic that was deleted: they were read and not done', {
+        topic,
+        partition,
+        from: watermark,
+        to: readUpTo - 1,
+      });
     logger.warn('A topic was deleted and created again: the new one is read from its beginning', {
       topic,
       partition,

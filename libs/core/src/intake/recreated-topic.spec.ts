@@ -49,6 +49,22 @@ describe('a topic that is deleted and created again while it is read', () => {
     expect(member.offsets()).toEqual([5, 6, 7, 8].flatMap((count) => upTo(count)));
   });
 
+  it('says which records went with its predecessor, because they failed once more', async () => {
+    const gate = new Deferred<Outcome>();
+    const answers: Promise<Outcome>[] = [gate.promise];
+    const member = await world.started(() => answers.pop() ?? succeeded, tier);
+    await world.until(() => member.handled.length === 1);
+    await world.recreate();
+    await world.write(7);
+    await world.runtime.advance(5_000);
+    gate.resolve({ kind: 'failed', error: new Error('not now') });
+    await world.untilCommitted(7);
+    expect(member.offsets()).toEqual([0, ...upTo(7)]);
+    expect(member.log.filter(({ message }) => message.includes('went with'))).toMatchObject([
+      { level: 'error', context: { topic: 't', partition: 0, from: 0, to: 4 } },
+    ]);
+  });
+
   it('is read once what was read of its predecessor is done: it is nowhere else', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
