@@ -26,12 +26,6 @@ const MISTAKES: readonly (readonly [string, object, string, object])[] = [
     { staticMembership: true },
   ],
   [
-    'dlt.redact',
-    { dlt: { redact, exceptionDetail: 'class' } },
-    "dlt.exceptionDetail is 'class', which writes nothing that could be redacted: leave one of them out.",
-    { dlt: { redact } },
-  ],
-  [
     'dlt.topicSuffix',
     { dlt: { topicSuffix: 'dead', topic: 'graveyard' } },
     'dlt.topic is the whole name: leave one of them out.',
@@ -53,6 +47,24 @@ const MISTAKES: readonly (readonly [string, object, string, object])[] = [
 
 const BATCH = { listenerType: 'BATCH' };
 const DOUBTS: readonly (readonly [string, object, string, object])[] = [
+  [
+    'dlt.redact',
+    { dlt: { redact, exceptionDetail: 'class' } },
+    "dlt.exceptionDetail is 'class', which writes nothing that could be redacted: leave one of them out.",
+    { dlt: { redact } },
+  ],
+  [
+    'strictExhaustion',
+    { strictExhaustion: 'PAUSE_PARTITION', orderingMode: 'RELAXED_IN_RETRY' },
+    "orderingMode is not 'STRICT': set it to 'STRICT', or leave strictExhaustion out.",
+    { orderingMode: 'STRICT' },
+  ],
+  [
+    'groupInstanceId',
+    { groupInstanceId: 'shop-{index}', staticMembership: false },
+    'staticMembership is false: set it to true, or leave groupInstanceId out.',
+    { staticMembership: true },
+  ],
   [
     'batchFailureStrategy',
     { batchFailureStrategy: 'DLQ_AND_CONTINUE' },

@@ -12,8 +12,11 @@ interface InertRule {
   readonly because: string;
   readonly isInert: (binding: ResolvedBinding, origins: Merged['origins']) => boolean;
   readonly why: string;
-  /** Surely a mistake, and refused; what may be meant for later, or for other bindings, is warned of. */
-  readonly isRefused?: true;
+  /**
+   * Surely a mistake, and refused: always, or unless somebody says what takes the effect away, since
+   * an environment may switch it. What may be meant for later, or for other bindings, is warned of.
+   */
+  readonly isRefused?: 'always' | 'unless-said';
 }
 
 const NAMED_BY_STRATEGY = 'naming names the topics: leave the suffix out, or the strategy';
@@ -24,35 +27,34 @@ const RULES: readonly InertRule[] = [
     because: 'orderingMode',
     isInert: ({ orderingMode }) => orderingMode !== 'STRICT',
     why: "orderingMode is not 'STRICT': set it to 'STRICT', or leave strictExhaustion out",
-    isRefused: true,
+    isRefused: 'unless-said',
   },
   {
     keys: ['groupInstanceId'],
     because: 'staticMembership',
     isInert: ({ staticMembership }) => !staticMembership,
     why: 'staticMembership is false: set it to true, or leave groupInstanceId out',
-    isRefused: true,
+    isRefused: 'unless-said',
   },
   {
     keys: ['dlt.redact'],
     because: 'dlt.exceptionDetail',
     isInert: ({ dlt }) => dlt.exceptionDetail === 'class',
     why: "dlt.exceptionDetail is 'class', which writes nothing that could be redacted: leave one of them out",
-    isRefused: true,
   },
   {
     keys: ['dlt.topicSuffix'],
     because: 'dlt.topic',
     isInert: (_, origins) => origins.has('dlt.topic'),
     why: 'dlt.topic is the whole name: leave one of them out',
-    isRefused: true,
+    isRefused: 'always',
   },
   {
     keys: ['dlt.topicSuffix'],
     because: 'naming',
     isInert: ({ naming }, origins) => naming !== undefined && !origins.has('dlt.topic'),
     why: NAMED_BY_STRATEGY,
-    isRefused: true,
+    isRefused: 'always',
   },
   {
     keys: ['batchFailureStrategy', 'batchRedeliveries'],
@@ -168,7 +170,7 @@ function inertTierSuffixes(parts: InertParts): readonly Inert[] {
     const value = isPlainObject(tier) ? tier['topicSuffix'] : undefined;
     if (value === undefined || value === usual) return [];
     const key = `retry.tiers[${index}].topicSuffix`;
-    const rule = { because: 'naming', why: NAMED_BY_STRATEGY, isRefused: true } as const;
+    const rule = { because: 'naming', why: NAMED_BY_STRATEGY, isRefused: 'always' } as const;
     return [{ key, value, source: layer.source, ...verdict(rule, parts) }];
   });
 }
@@ -176,10 +178,12 @@ function inertTierSuffixes(parts: InertParts): readonly Inert[] {
 /** What a strategy for all bindings takes away may be wanted where there is none. */
 function verdict(
   { because, why, isRefused }: Pick<InertRule, 'because' | 'why' | 'isRefused'>,
-  { merged, own }: InertParts,
+  { merged, own, layers }: InertParts,
 ): Pick<Inert, 'why' | 'isRefused'> {
-  const isCommon = because === 'naming' && !own.includes(merged.origins.get('naming') as Layer);
-  return { why, isRefused: isRefused === true && !isCommon };
+  const said = merged.origins.get(because) as Layer;
+  if (because === 'naming' && !own.includes(said)) return { why, isRefused: false };
+  const isSwitched = isRefused === 'unless-said' && layers.includes(said);
+  return { why, isRefused: isRefused !== undefined && !isSwitched };
 }
 
 /**
