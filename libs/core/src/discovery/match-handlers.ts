@@ -33,7 +33,7 @@ export function matchHandlers(
   ];
 }
 
-/** The same for what is for dead letters. A binding of another cluster may be registered later. */
+/** The same for what is for dead letters. One that names a cluster as well may be for a binding that is registered later. */
 export function matchDltHandlers(
   bindings: readonly KnownBinding[],
   aliases: readonly string[],
@@ -41,10 +41,10 @@ export function matchDltHandlers(
 ): readonly string[] {
   const names = [...new Set(bindings.map(({ name }) => name))];
   return found.flatMap(({ binding, cluster, origin }) => [
-    ...(binding === undefined || names.includes(binding)
+    ...(binding === undefined || cluster !== undefined || names.includes(binding)
       ? []
       : [
-          `${origin} is for dead letters of binding '${binding}', ${notConfigured(binding, names)}`,
+          `${origin} is for dead letters of binding '${binding}', ${notConfigured(binding, names)} One that is registered later is named with its cluster: { cluster: 'default' }.`,
         ]),
     ...(cluster === undefined || aliases.includes(cluster)
       ? []

@@ -588,6 +588,24 @@ describe('The dead-letter topic', () => {
     expect(await deadLetters()).toEqual([]);
     expect(await world.committed()).toBe(1);
   });
+
+  it('of a binding that is registered later is asked about, where its cluster is named', async () => {
+    @Injectable()
+    class Undertaker {
+      @DltHandler('late', { cluster: 'default' })
+      decide(): 'discard' {
+        return 'discard';
+      }
+    }
+    const connector = (await start({}, [Undertaker])).get(EventBusConnector);
+    for (const topic of ['late', 'late.DLT']) await world.topic(topic);
+    const late = { ...once, topic: 'late', groupId: 'late', dlt: { strategy: 'CUSTOM' } } as const;
+    await world.done(connector.register('late', late, () => fail()));
+    await world.write('late', '1');
+    await world.runtime.advance(1_000);
+    expect(await values('late.DLT')).toEqual([]);
+    expect(await world.committed('late')).toBe(1);
+  });
 });
 
 describe('A BATCH listener', () => {

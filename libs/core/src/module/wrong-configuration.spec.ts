@@ -463,11 +463,11 @@ describe('what is for the dead letters of a binding that is not there', () => {
   it.each([
     [
       DltHandler('ordres'),
-      `${bury} is for dead letters of binding 'ordres', which is not configured. Did you mean 'orders'?`,
+      `${bury} is for dead letters of binding 'ordres', which is not configured. Did you mean 'orders'? One that is registered later is named with its cluster: { cluster: 'default' }.`,
     ],
     [
       DltAlert('shipments'),
-      `${bury} is for dead letters of binding 'shipments', which is not configured. Configured are: orders.`,
+      `${bury} is for dead letters of binding 'shipments', which is not configured. Configured are: orders. One that is registered later is named with its cluster: { cluster: 'default' }.`,
     ],
     [
       DltAlert('orders', { cluster: 'defualt' }),
