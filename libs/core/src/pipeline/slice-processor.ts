@@ -34,9 +34,9 @@ export class SliceProcessor implements RecordProcessor {
   }
 
   /** Once: who is delivered again, since its transaction came to nothing, is prepared anew. */
-  #takeRest(first: Delivery): SliceRest | undefined {
-    const rest = this.#rests.get(first);
-    this.#rests.delete(first);
+  #takeRest(delivery: Delivery): SliceRest | undefined {
+    const rest = this.#rests.get(delivery);
+    this.#rests.delete(delivery);
     return rest;
   }
 
