@@ -1,6 +1,7 @@
 import {
   ProducerFencedError,
   TransactionCommittedError,
+  TransactionOutcomeUnknownError,
   type BrokerDriver,
   type BrokerRecord,
   type ConsumerOptions,
@@ -36,6 +37,8 @@ export interface WorkerReport {
   aborted: number;
   failed: number;
   left: number;
+  /** Neither the commit nor the abort had an answer in time. */
+  unknown: number;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface WorkerReport {
  * under the same id.
  */
 export class ExactlyOnceWorker {
-  readonly report: WorkerReport = { committed: 0, aborted: 0, failed: 0, left: 0 };
+  readonly report: WorkerReport = { committed: 0, aborted: 0, failed: 0, left: 0, unknown: 0 };
   #session: ConsumerSession | undefined;
   #producer: ProducerSession | undefined;
   /** Rises whenever the partition comes or goes. */
@@ -69,6 +72,8 @@ export class ExactlyOnceWorker {
     const slice = { records, memberId: session.memberId, generation: session.generation };
     const terms = new Map(this.#terms);
     const isDone = await this.#transform(slice).catch((error: unknown) => {
+      // Nobody but the group's offset can tell what is to be read next.
+      if (error instanceof TransactionOutcomeUnknownError) throw error;
       if (error instanceof ProducerFencedError) this.#producer = undefined;
       this.report.failed++;
       return false;
@@ -115,6 +120,10 @@ export class ExactlyOnceWorker {
       this.report.aborted++;
       return false;
     } catch (error) {
+      if (error instanceof TransactionOutcomeUnknownError) {
+        this.report.unknown++;
+        throw error;
+      }
       return error instanceof TransactionCommittedError;
     }
   }

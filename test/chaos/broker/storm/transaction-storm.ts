@@ -127,6 +127,7 @@ export class TransactionStorm {
         aborted: sum('aborted'),
         failed: sum('failed'),
         'left open': sum('left'),
+        'fate unknown': sum('unknown'),
         'commits stored': stored.length,
         'took ms': Math.round(realRuntime.monotonic() - startedAt),
       },
