@@ -49,6 +49,8 @@ export function produceRequest(
     },
     decode: (body, version) => answerIn(new Reader(body), version),
     throttleTimeMs(body, version) {
+      // Behind the tagged fields of later versions its place is found by reading only.
+      if (version < FLEXIBLE_FROM) return body.readInt32BE(body.length - 4);
       const reader = new Reader(body);
       answerIn(reader, version);
       return reader.int32();

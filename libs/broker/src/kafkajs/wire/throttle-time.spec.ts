@@ -10,6 +10,7 @@ import {
   offsetCommitRequest,
   offsetDeleteRequest,
   offsetFetchRequest,
+  produceRequest,
   syncRequest,
   type ApiRequest,
 } from './index.js';
@@ -51,6 +52,12 @@ describe('how long a broker wants to be left alone', () => {
     body.writeInt32BE(THROTTLE_MS, at);
     const version = request.versions.at(-1)!;
     expect(request.throttleTimeMs?.(body, version)).toBe(THROTTLE_MS);
+  });
+
+  it('is read at the end of the answer to Produce, which is decoded once', () => {
+    const body = Buffer.alloc(64, 0xff);
+    body.writeInt32BE(THROTTLE_MS, 60);
+    expect(produceRequest(1, []).throttleTimeMs?.(body, 8)).toBe(THROTTLE_MS);
   });
 
   it.each([2, 3] as const)(
