@@ -7,7 +7,8 @@ import {
 } from '../wire/index.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 
-const LEAVE_TIMEOUT_MS = 1_000;
+/** Longer than the second for which a broker over whose request quota we are wants to be left alone. */
+const LEAVE_TIMEOUT_MS = 2_500;
 
 /** One try, also while a join is pending: the group would wait for a ghost, for a session time-out. */
 export async function leaveGroup(
