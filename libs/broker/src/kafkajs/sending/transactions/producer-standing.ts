@@ -11,6 +11,8 @@ import type { CoordinatorLink } from './coordinator-link.js';
 
 /** It is not open: it has ended, or was never begun. */
 export const INVALID_TXN_STATE = 48;
+/** The coordinator has forgotten the id (transactional.id.expiration.ms): nothing of it is open. */
+const INVALID_PRODUCER_ID_MAPPING = 49;
 const INVALID_TRANSACTION_TIMEOUT = 50;
 const TIMEOUT_ADVICE =
   'Choose a transactionTimeoutMs within transaction.max.timeout.ms of the broker (15 minutes by default).';
@@ -106,7 +108,8 @@ export class ProducerStanding {
       codesOf: (answer) => [answer.code],
     });
     // Committed after all, or never begun: either way it is not open.
-    if (code !== INVALID_TXN_STATE) this.#check(code, doing);
+    if (code !== INVALID_TXN_STATE && code !== INVALID_PRODUCER_ID_MAPPING)
+      this.#check(code, doing);
     if (next) return this.#isNow({ ...producer, ...next });
     this.#standing = { kind: 'worn', producer, mayBeOpen: false };
     return undefined;

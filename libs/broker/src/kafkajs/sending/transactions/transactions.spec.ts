@@ -195,6 +195,24 @@ describe('the epoch of a producer', () => {
   });
 });
 
+describe.each(FLOWS)('a producer whose id the coordinator has forgotten (%s)', (flow) => {
+  it('begins anew: nothing of it can be open', async () => {
+    const { cluster, run, failing, begin, fates } = setUp({}, flow);
+    const first = await begin();
+    await run(first.send([record('a')]));
+    await run(first.commit());
+    fates({ AddPartitionsToTxn: [code(49)], Produce: [code(49)], EndTxn: [code(49)] });
+    const second = await begin();
+    await failing(second.send([record('b')]));
+    await failing(second.abort());
+    const third = await begin();
+    fates({});
+    await run(third.send([record('c')]));
+    await run(third.commit());
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'c']);
+  });
+});
+
 describe.each(FLOWS)('a commit (%s)', (flow) => {
   it.each([
     ['had come through', lost, TransactionCommittedError],
