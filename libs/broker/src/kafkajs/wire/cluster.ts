@@ -91,7 +91,7 @@ export class Cluster {
     const answer = this.#find(target, lane, options.signal).then((connection) => {
       // Given up while the connection was opened: sent now, it would arrive after what replaced it.
       options.signal?.throwIfAborted();
-      return connection.exchange(request, { timeoutMs });
+      return connection.exchange(request, { timeoutMs, signal: options.signal });
     });
     return abortable(answer, options.signal);
   }

@@ -25,7 +25,7 @@ class SilentBroker {
     this.sockets.push(socket);
     socket.on('error', () => socket.destroy());
     socket.on('data', (request: Buffer) => {
-      if (request.readInt16BE(4) !== API_VERSIONS) return this.heard?.(request);
+      if (request.readInt16BE(4) !== API_VERSIONS) return this.#hear(request, socket);
       const version = request.readInt16BE(6);
       this.versionsAsked.push(version);
       const body = version > this.newest ? this.#refusal() : this.#versions(version);
@@ -39,12 +39,21 @@ class SilentBroker {
   newest = 3;
   readonly versionsAsked: number[] = [];
   /** Told of a request that gets no answer. */
-  heard: ((request: Buffer) => void) | undefined;
+  heard: ((request: Buffer, socket: Socket) => void) | undefined;
 
   async listen(): Promise<this> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return this;
+  }
+
+  /** Several may come in one piece. */
+  #hear(bytes: Buffer, socket: Socket): void {
+    for (let rest = bytes; rest.length > 0;) {
+      const length = 4 + rest.readInt32BE(0);
+      this.heard?.(rest.subarray(0, length), socket);
+      rest = rest.subarray(length);
+    }
   }
 
   #versions(version: number): Buffer {
@@ -225,34 +234,45 @@ describe('what a broker says of itself', () => {
   });
 });
 
+const question = ownRequest({
+  apiKey: 3,
+  apiName: 'Question',
+  versions: [0],
+  write: () => undefined,
+  read: (reader) => reader.int32(),
+});
+
+/** To the question. */
+function restingAnswer(request: Buffer, restMs: number): Buffer {
+  const answer = Buffer.alloc(12);
+  answer.writeInt32BE(8, 0);
+  request.copy(answer, 4, 8, 12);
+  answer.writeInt32BE(restMs, 8);
+  return answer;
+}
+
 describe('a broker over whose quota we are', () => {
   const FIVE_SECONDS = 5_000;
-  const question = ownRequest({
-    apiKey: 3,
-    apiName: 'Question',
-    versions: [0],
-    write: () => undefined,
-    read: (reader) => reader.int32(),
-  });
-
   let broker: SilentBroker;
   let runtime: VirtualRuntime;
   let connection: Connection;
   /** What each answer asks for. */
   let restMs: number;
   let asked: number;
+  /** Where set, answers are not sent but held here. */
+  let held: (() => void)[] | undefined;
 
   beforeEach(async () => {
     broker = await new SilentBroker().listen();
     runtime = new VirtualRuntime();
     asked = 0;
+    held = undefined;
     broker.heard = (request) => {
       asked++;
-      const answer = Buffer.alloc(12);
-      answer.writeInt32BE(8, 0);
-      request.copy(answer, 4, 8, 12);
-      answer.writeInt32BE(restMs, 8);
-      broker.sockets[0]?.write(answer);
+      const answer = restingAnswer(request, restMs);
+      const send = (): void => void broker.sockets[0]?.write(answer);
+      if (held) held.push(send);
+      else send();
     };
     connection = new Connection({ ...to(broker), runtime });
     await connection.open();
@@ -299,6 +319,117 @@ describe('a broker over whose quota we are', () => {
     const next = ask();
     connection.close();
     await expect(next).rejects.toThrow(ClosedError);
+  });
+
+  it('is not asked after its rest what was given up meanwhile', async () => {
+    restMs = FIVE_SECONDS;
+    await ask();
+    const control = new AbortController();
+    const options = { timeoutMs: 1_000, signal: control.signal };
+    const givenUp = connection.exchange(question, options).catch((error: Error) => error.message);
+    const next = ask();
+    control.abort();
+    await runtime.advance(FIVE_SECONDS);
+    await next;
+    expect(await givenUp).toBe('The request was given up before it left.');
+    expect(asked).toBe(2);
+  });
+
+  describe('while another request waits for its answer', () => {
+    /** The first answer asks for a rest; the second one is held back. */
+    async function waitingOne(): Promise<{ waiting: Promise<number>; answer: () => void }> {
+      restMs = FIVE_SECONDS;
+      held = [];
+      const [first, waiting] = [ask(), ask()];
+      waiting.catch(() => undefined);
+      while (held.length < 2) await runtime.settle();
+      held[0]?.();
+      await first;
+      return { waiting, answer: () => held?.[1]?.() };
+    }
+
+    it('is given that much longer for it', async () => {
+      const { waiting, answer } = await waitingOne();
+      await runtime.advance(FIVE_SECONDS + 999);
+      answer();
+      expect(await waiting).toBe(FIVE_SECONDS);
+    });
+
+    it('is given a minute longer at most, however often it asks for a rest', async () => {
+      restMs = 60_000;
+      held = [];
+      const [first, second, waiting] = [ask(), ask(), ask()];
+      waiting.catch(() => undefined);
+      while (held.length < 3) await runtime.settle();
+      held[0]?.();
+      await first;
+      await runtime.advance(50_000);
+      held[1]?.();
+      await second;
+      await runtime.advance(10_999);
+      const settled = jest.fn();
+      void waiting.catch(settled);
+      await runtime.settle();
+      expect(settled).not.toHaveBeenCalled();
+      await runtime.advance(1);
+      await expect(waiting).rejects.toThrow(RequestTimeoutError);
+    });
+
+    it('is not given longer than that', async () => {
+      const { waiting } = await waitingOne();
+      await runtime.advance(FIVE_SECONDS + 1_000);
+      await expect(waiting).rejects.toThrow(RequestTimeoutError);
+    });
+  });
+});
+
+describe('a cluster with a broker over whose quota we are', () => {
+  const REST_MS = 60_000;
+  let brokers: readonly SilentBroker[];
+  let runtime: VirtualRuntime;
+  let cluster: Cluster;
+  /** The number of the broker, for each request. */
+  let heard: number[];
+  let restOf: (broker: number) => number;
+
+  beforeEach(async () => {
+    brokers = [await new SilentBroker().listen(), await new SilentBroker().listen()];
+    runtime = new VirtualRuntime();
+    heard = [];
+    for (const [number, broker] of brokers.entries())
+      broker.heard = (request, socket) => {
+        heard.push(number);
+        socket.write(restingAnswer(request, restOf(number)));
+      };
+    cluster = new Cluster({
+      brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
+      clientId: 'spec',
+      connectionTimeoutMs: FOR_EVER_MS,
+      requestTimeoutMs: FOR_EVER_MS,
+      runtime,
+    });
+  });
+  afterEach(() => {
+    cluster.close();
+    for (const broker of brokers) broker.close();
+  });
+
+  it('does not send after the rest what its signal has ended meanwhile', async () => {
+    restOf = () => REST_MS;
+    const node = { id: 5, host: '127.0.0.1', port: brokers[0]?.port ?? 0, rack: null };
+    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    const ask = (signal?: AbortSignal) =>
+      cluster.request(5, 'lane', question, { ...(signal && { signal }) });
+    await ask();
+    const control = new AbortController();
+    const givenUp = ask(control.signal);
+    await runtime.settle();
+    control.abort(new Error('enough'));
+    await expect(givenUp).rejects.toThrow('enough');
+    const next = ask();
+    await runtime.advance(REST_MS);
+    await next;
+    expect(heard).toHaveLength(2);
   });
 });
 

@@ -27,8 +27,10 @@ export interface ConnectionOptions extends InnerConnectionOptions {
 }
 
 export interface ExchangeOptions {
-  /** From the call to the answer, without the rest that the broker may have asked for before; then the connection is given up, for whatever comes next would wait behind. */
+  /** From the call to the answer, without the rest that the broker may ask for; then the connection is given up, for whatever comes next would wait behind. */
   readonly timeoutMs: number;
+  /** Aborted before it has left, it does not leave: it would arrive after what replaced it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Brokers ask for some 10 s at most; one that asks for hours is not obeyed. */
@@ -38,7 +40,7 @@ const LONGEST_REST_MS = 60_000;
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 /**
- * kafkajs's connection (socket, TLS, SASL, framing, throttling), used once and never again:
+ * kafkajs's connection (socket, TLS, SASL, framing), used once and never again:
  * after any failure its socket is destroyed and a new one is built, because what is left of a
  * half-read answer would poison the next (kafkajs keeps it over a reconnect).
  */
@@ -85,6 +87,11 @@ export class Connection {
     return this.#features;
   }
 
+  /** Whether the broker wants to be left alone: what is asked now waits before it leaves. */
+  get isResting(): boolean {
+    return this.#restMs > 0;
+  }
+
   /** How many requests wait for an answer. */
   get inFlight(): number {
     return this.#inner.requestQueue.inflight.size + this.#inner.requestQueue.pending.length;
@@ -103,23 +110,23 @@ export class Connection {
   }
 
   /** Sends the request and gives its answer. Requests leave in the order of the calls. */
-  async exchange<T>(request: ApiRequest<T>, { timeoutMs }: ExchangeOptions): Promise<T> {
+  async exchange<T>(request: ApiRequest<T>, { timeoutMs, signal }: ExchangeOptions): Promise<T> {
     if (this.#failure) throw this.#failure;
     const version = this.#bestVersion(request);
-    let timer: Timer | undefined;
+    let deadline: Timer | undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
-        timer = this.#options.runtime.setTimer(() => {
+        deadline = this.#deadline(timeoutMs, () => {
           reject(this.close(this.#timedOut(request.apiName, timeoutMs)));
-        }, timeoutMs + this.#restMs);
-        this.#send(request, version)
+        });
+        this.#send(request, version, signal)
           .then((body) => this.#decode(request, body, version))
           .then(resolve, reject);
       });
     } catch (error) {
       throw error instanceof BrokerError ? error : this.close(this.#translate(error));
     } finally {
-      timer?.cancel();
+      deadline?.cancel();
     }
   }
 
@@ -181,11 +188,16 @@ export class Connection {
   }
 
   /** Encoding may be asynchronous and authenticating again is: a chain keeps the order of the calls. */
-  async #send<T>(request: ApiRequest<T>, version: number): Promise<Buffer> {
+  async #send<T>(
+    request: ApiRequest<T>,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Buffer> {
     const turn = this.#order.then(async () => {
       // A broker over whose quota we are answers nothing meanwhile (KIP-219): what waited there would seem lost.
       if (this.#restMs > 0) await sleep(this.#options.runtime, this.#restMs, this.#ended.signal);
       if (request.apiKey !== API_VERSIONS) await this.#authenticate();
+      if (signal?.aborted) throw new ConnectionError('The request was given up before it left.');
       // At last, because some decide only now what they say: waiting, they may have lost whom they speak for.
       const body = await request.encode(version);
       if (this.#failure) throw this.#failure;
@@ -273,6 +285,22 @@ export class Connection {
       ? `The connection to ${this.address} broke: ${reason.message}.`
       : `Could not connect to ${this.address}: ${reason.message.trim()}.${adviceOnFailure(reason, this.#options)}`;
     return new ConnectionError(message, { cause: error });
+  }
+
+  /** A rest that the broker asks for meanwhile is added: what was sent before waits there for as long. */
+  #deadline(timeoutMs: number, onLate: () => void): Timer {
+    const { runtime } = this.#options;
+    let restUntil = Math.max(this.#restUntil, runtime.monotonic());
+    const longest = restUntil + LONGEST_REST_MS;
+    const arm = (delayMs: number): Timer =>
+      runtime.setTimer(() => {
+        const moreMs = Math.min(this.#restUntil, longest) - restUntil;
+        if (moreMs <= 0) return onLate();
+        restUntil += moreMs;
+        timer = arm(moreMs);
+      }, delayMs);
+    let timer = arm(this.#restMs + timeoutMs);
+    return { cancel: () => timer.cancel() };
   }
 
   get #restMs(): number {

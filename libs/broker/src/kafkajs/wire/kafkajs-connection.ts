@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 interface RequestQueue {
   inflight: Map<number, unknown>;
   pending: unknown[];
-  throttledUntil: number;
   push(request: {
     entry: {
       apiKey: number;
@@ -17,7 +16,6 @@ interface RequestQueue {
     sendRequest(): void;
   }): void;
   rejectAll(error: Error): void;
-  maybeThrottle(milliseconds: number): void;
   scheduleCheckPendingRequests(): void;
   destroy(): void;
 }
