@@ -29,7 +29,7 @@ export interface ClusterRequestOptions {
 /** The lane for short requests that many share. */
 export const CONTROL_LANE = 'control';
 
-/** Everybody waits for metadata, and another broker can tell as well: a frozen one is not waited for longer. */
+/** Everybody waits for metadata, and another broker can tell as well: a frozen one is not waited for longer, and one that wants to be left alone is asked last. */
 const METADATA_TIMEOUT_MS = 5_000;
 
 /** Kafka's listen backlog holds 50: beyond that a connect waits for a second. */
@@ -142,10 +142,10 @@ export class Cluster {
     const candidates = this.#candidates();
     for (const [id] of candidates) {
       const connection = this.#connections.get(`${id}/${search.lane}`);
-      if (connection && !connection.failed) return this.#ready(connection);
+      if (connection && !connection.failed && !connection.isResting) return this.#ready(connection);
     }
     const failures: Error[] = [];
-    for (const [id, address] of this.#rotate(candidates)) {
+    for (const [id, address] of this.#restingLast(this.#rotate(candidates), search.lane)) {
       try {
         return await this.#open(id, address, search);
       } catch (error) {
@@ -164,6 +164,15 @@ export class Cluster {
       ...[...this.metadata.brokers].map(([id, node]) => [String(id), node] as const),
       ...this.#seeds.map((address) => [`seed ${address.host}:${address.port}`, address] as const),
     ];
+  }
+
+  /** What is asked there waits until the broker takes requests again: another one tells sooner. */
+  #restingLast<T extends readonly [id: string, address: Address]>(
+    candidates: readonly T[],
+    lane: string,
+  ): readonly T[] {
+    const rests = ([id]: T) => this.#connections.get(`${id}/${lane}`)?.isResting === true;
+    return [...candidates.filter((each) => !rests(each)), ...candidates.filter(rests)];
   }
 
   #rotate<T>(items: readonly T[]): readonly T[] {

@@ -431,6 +431,16 @@ describe('a cluster with a broker over whose quota we are', () => {
     await next;
     expect(heard).toHaveLength(2);
   });
+
+  it('asks another one meanwhile what any of them can tell', async () => {
+    restOf = (number) => (number === 0 ? REST_MS : 0);
+    const ask = (lane: string) => cluster.request('any', lane, question);
+    await ask('lane');
+    await ask('another lane');
+    await ask('lane');
+    await ask('lane');
+    expect(heard).toEqual([0, 1, 1, 1]);
+  });
 });
 
 describe('a request that is ended while it looks for its connection', () => {
