@@ -32,35 +32,39 @@ class Scene {
     Promise.resolve([]);
   /** What the listener waits for, by what it is told. */
   readonly gates: Partial<Record<string, Promise<void>>> = {};
-  readonly road = new AssignmentRoad({
-    cluster: { runtime: this.runtime, metadata: { topic: () => undefined } } as unknown as Cluster,
-    ownership: this.ownership,
-    positions: {
-      of: async ({ topic, partition }: TopicPartition): Promise<Start> => {
-        this.asked++;
-        const offset = await this.startOf(partition);
-        const reset = this.reset && { topic, partition, from: null, to: offset, ...this.reset };
-        return { kind: 'at', offset, leaderEpoch: 7, ...(reset && { reset }) };
-      },
-    } as unknown as StartPositions,
-    board: this.board,
-    logger: silentLogger,
-    groupId: 'group',
-    committed: (_, signal, onTrouble) => this.committed(signal, onTrouble),
-    listener: () => ({
-      onAssigned: (partitions) => this.#tell('assigned', partitions),
-      onRevoked: (partitions) => this.#tell('revoked', partitions),
-      onLost: (partitions) => this.#tell('lost', partitions),
-    }),
-    keep: async (starts) => {
-      this.kept.push(...starts);
-      await this.stored;
-    },
-    rebalanceTimeoutMs: 30_000,
-    onReady: () => undefined,
-  });
+  readonly road: AssignmentRoad;
 
-  constructor() {
+  constructor(rebalanceTimeoutMs = 30_000) {
+    this.road = new AssignmentRoad({
+      cluster: {
+        runtime: this.runtime,
+        metadata: { topic: () => undefined },
+      } as unknown as Cluster,
+      ownership: this.ownership,
+      positions: {
+        of: async ({ topic, partition }: TopicPartition): Promise<Start> => {
+          this.asked++;
+          const offset = await this.startOf(partition);
+          const reset = this.reset && { topic, partition, from: null, to: offset, ...this.reset };
+          return { kind: 'at', offset, leaderEpoch: 7, ...(reset && { reset }) };
+        },
+      } as unknown as StartPositions,
+      board: this.board,
+      logger: silentLogger,
+      groupId: 'group',
+      committed: (_, signal, onTrouble) => this.committed(signal, onTrouble),
+      listener: () => ({
+        onAssigned: (partitions) => this.#tell('assigned', partitions),
+        onRevoked: (partitions) => this.#tell('revoked', partitions),
+        onLost: (partitions) => this.#tell('lost', partitions),
+      }),
+      keep: async (starts) => {
+        this.kept.push(...starts);
+        await this.stored;
+      },
+      rebalanceTimeoutMs,
+      onReady: () => undefined,
+    });
     this.board.set({ state: 'stable', since: 0, generation: 1 });
   }
 
@@ -219,8 +223,8 @@ describe('where a partition starts', () => {
 });
 
 describe('where a partition starts, when it leaves at once', () => {
-  const latest = (): Scene => {
-    const scene = new Scene();
+  const latest = (rebalanceTimeoutMs?: number): Scene => {
+    const scene = new Scene(rebalanceTimeoutMs);
     scene.reset = { policy: 'latest', reason: 'no-offset' };
     return scene;
   };
@@ -240,12 +244,17 @@ describe('where a partition starts, when it leaves at once', () => {
     expect(scene.runtime.pendingTimers).toBe(0);
   });
 
-  it('is given up when storing it would take most of the rebalance', async () => {
-    const scene = latest();
+  it.each([
+    ['would take most of the rebalance', 6_000, 3_000],
+    ['takes 5 s, however long the rebalance may take', 300_000, 5_000],
+  ])('is given up when storing it %s', async (_, rebalanceTimeoutMs, patienceMs) => {
+    const scene = latest(rebalanceTimeoutMs);
     scene.stored = new Deferred().promise;
     await scene.road.assigned([zero]);
     const revoked = scene.road.revoked([zero]);
-    await scene.runtime.advance(15_000);
+    await scene.runtime.advance(patienceMs - 1);
+    expect(scene.ownership.list()).toEqual([zero]);
+    await scene.runtime.advance(1);
     await revoked;
     expect(scene.ownership.list()).toEqual([]);
   });

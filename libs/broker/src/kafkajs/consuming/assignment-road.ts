@@ -36,7 +36,9 @@ export interface AssignmentRoadOptions {
 /** A partition whose leader cannot be asked for so long no longer keeps the others waiting. */
 const START_PATIENCE_MS = 5_000;
 
-/** Of the rebalance time-out: for longer a start that is not stored yet does not hold up a hand-back. */
+/** For longer a start that is not stored yet does not hold up a hand-back, nor the end of the session. */
+const LONGEST_WAIT_FOR_STARTS_MS = 5_000;
+/** Of the rebalance time-out, where that is less. */
 const SHARE_FOR_STARTS = 0.5;
 
 /**
@@ -260,7 +262,7 @@ export class AssignmentRoad {
     const kept = owned.flatMap((partition) => this.#keeping.get(partition) ?? []);
     if (kept.length === 0) return;
     const tooLate = () => new Error('Where partitions start was not stored in time.');
-    const patienceMs = rebalanceTimeoutMs * SHARE_FOR_STARTS;
+    const patienceMs = Math.min(rebalanceTimeoutMs * SHARE_FOR_STARTS, LONGEST_WAIT_FOR_STARTS_MS);
     await within(cluster.runtime, patienceMs, Promise.all(kept), tooLate).catch(() => undefined);
   }
 

@@ -11,7 +11,9 @@ import type { SessionParts } from './session-parts.js';
 import type { Start } from './start-positions.js';
 import type { Beginning, StartSearch } from './start-search.js';
 
-/** Of the rebalance time-out: for longer a start that is not stored yet does not hold up a hand-back. */
+/** For longer a start that is not stored yet does not hold up a hand-back, nor the end of the session. */
+const LONGEST_WAIT_FOR_STARTS_MS = 5_000;
+/** Of the rebalance time-out, where that is less. */
 const SHARE_FOR_STARTS = 0.5;
 
 /**
@@ -128,7 +130,7 @@ export class AssignmentRoad {
     const kept = owned.flatMap((each) => this.#keeping.get(each) ?? []);
     if (kept.length === 0) return;
     const late = (): Error => new Error('Where partitions start was not stored in time.');
-    const patienceMs = rebalanceTimeoutMs * SHARE_FOR_STARTS;
+    const patienceMs = Math.min(rebalanceTimeoutMs * SHARE_FOR_STARTS, LONGEST_WAIT_FOR_STARTS_MS);
     await within(runtime, patienceMs, Promise.all(kept), late).catch(() => undefined);
   }
 

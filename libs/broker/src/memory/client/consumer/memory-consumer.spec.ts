@@ -352,6 +352,18 @@ describe('Closing', () => {
     expect(member.told).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
   });
 
+  it('waits 5 s at most for where its partitions start to be stored', async () => {
+    const world = new GroupWorld();
+    const options = { offsetReset: 'latest', rebalanceTimeoutMs: 60_000 } as const;
+    world.broker.faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR');
+    const member = await world.join(options);
+    const closed = watched(member.session.close());
+    await world.runtime.advance(4_900);
+    expect(closed.ended).toBe(false);
+    await world.runtime.advance(1_000);
+    expect(closed.ended).toBe(true);
+  });
+
   it('gives the partitions to the others at once', async () => {
     const world = new GroupWorld(2);
     const [one, other] = [await world.join(), await world.join()];
