@@ -198,6 +198,16 @@ describe('committing', () => {
     expect(await done).toBe('stored');
   });
 
+  it('3: sent again where it was gone once and nobody can tell whether it still is', async () => {
+    scene.cluster.topics.delete('orders');
+    await scene.cluster.metadata.refresh(['orders']);
+    scene.cluster.metadataTrouble = new ConnectionError('no broker');
+    scene.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
+    const done = scene.commit(at(0, 1));
+    await scene.runtime.advance(1_000);
+    expect(await done).toBe('stored');
+  });
+
   it('what cannot be stored in 30 s is refused, retriable, and not sent later', async () => {
     scene.cluster.always('OffsetCommit', answering({ 0: 14 }));
     const done = scene.commit(at(0, 1));

@@ -201,9 +201,12 @@ export class OffsetCommitter {
     const { metadata, runtime } = this.#coordinator;
     const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
     const tooLate = () => new RequestTimeoutError('No broker told of the topics in time.');
-    await within(runtime, TOPIC_LOOKUP_MS, metadata.refresh(topics), tooLate).catch(
-      () => undefined,
+    const isTold = await within(runtime, TOPIC_LOOKUP_MS, metadata.refresh(topics), tooLate).then(
+      () => true,
+      () => false,
     );
+    // What was known before may be of a time when the topic was not there yet.
+    if (!isTold) return 0;
     let refused = 0;
     for (const { commit } of unknown) {
       const cause = goneError(metadata, commit);
