@@ -315,6 +315,34 @@ describe('memory', () => {
     expect(asked.toSorted((left, right) => left - right)).toEqual(nodes);
   });
 
+  it('is given first to the broker that was refused first, whatever it was busy with meanwhile', async () => {
+    const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
+    test.leaders = [1, 1, 1, 1, 2, 2, 3];
+    const asked = () => test.fetches.map(({ node, order }) => `${node}: ${order.join(' ')}`);
+    await test.own(0, 4, 6);
+    await test.runtime.advance(10);
+    await test.own(2);
+    await test.own(3);
+    test.underWay('control').answerEmpty();
+    await test.runtime.settle();
+    // No room: broker 1 for a second long poll about 2, broker 2 for a quick question about 5.
+    await test.own(5);
+    // Broker 1 is being asked about 3, so this one has to wait.
+    await test.own(1);
+    expect(asked()).toEqual(['1: 0', '2: 4', '3: 6', '1: 2', '1: 3']);
+    // What it brings takes the room of the question, so that nobody is asked yet.
+    const large = 'x'.repeat(60 * 1024);
+    test.underWay('control').answer({ partition: 3, records: batchAt(0, large) });
+    await test.runtime.settle();
+    expect(asked()).toHaveLength(5);
+    // Once it was asked, it is the turn of the others.
+    for (const answered of [2, 5, 6]) {
+      test.fetches[answered]?.answerEmpty();
+      await test.runtime.settle();
+    }
+    expect(test.fetches.slice(5).map(({ node }) => node)).toEqual([1, 2, 3]);
+  });
+
   it('is not kept by a long poll that finds nothing while another broker waits for it', async () => {
     const test = new PumpUnderTest({ budgetBytes: 256 * 1024 });
     test.leaders = test.nodes = Array.from({ length: 40 }, (_, node) => node);

@@ -162,9 +162,8 @@ export class FetchPump {
   #inTurn(wanted: Iterable<number>): Iterable<number> {
     if (this.#refused.size === 0) return wanted;
     const nodes = new Set(wanted);
-    const first = [...this.#refused].filter((node) => nodes.has(node));
-    this.#refused.clear();
-    return new Set([...first, ...nodes]);
+    for (const node of this.#refused) if (!nodes.has(node)) this.#refused.delete(node);
+    return new Set([...this.#refused, ...nodes]);
   }
 
   #ask(node: number, wanted: readonly OwnedPartition[], now: number): void {
@@ -199,6 +198,7 @@ export class FetchPump {
       offset: partition.fetchOffset,
     }));
     share.take(bytes);
+    this.#refused.delete(node);
     this.#busy.set(`${node}/${way}`, now);
     void this.#exchange
       .run(node, way, questions, { bytes, maxWaitMs: this.#maxWaitMs(way, now) })
