@@ -165,6 +165,7 @@ describe('the answers of a transaction', () => {
       next: { producerId: 2n ** 40n, producerEpoch: 4 },
     });
     expect(request.decode(answer(51, -1n, -1), 5)).toEqual({ code: 51 });
+    expect(request.decode(answer(0, -1n, -1), 5)).toEqual({ code: 0 });
   });
 
   it('tell of every partition and its faulty records, with flexible fields and a throttle', () => {

@@ -132,7 +132,9 @@ export function endTransactionRequest(
     read(reader, version) {
       const { code } = readCode(reader);
       if (code !== 0 || version < TELLS_IDENTITY_FROM) return { code };
-      return { code, next: { producerId: reader.bigint64(), producerEpoch: reader.int16() } };
+      const next = { producerId: reader.bigint64(), producerEpoch: reader.int16() };
+      // A negative id names nobody.
+      return next.producerId < 0n ? { code } : { code, next };
     },
   });
 }

@@ -25,6 +25,8 @@ interface Written {
 /** The coordinator of one transactional id, and of one group, as Kafka has them in either flow. */
 export class CoordinatorModel {
   epoch = NO_EPOCH;
+  /** Whether the end of a transaction tells whom to write the next one as. */
+  tellsSuccessor = true;
   #epochBefore = NO_EPOCH;
   #isOpen = false;
   #transaction = 0;
@@ -193,7 +195,8 @@ export class CoordinatorModel {
 
   #ended(code: number): Buffer {
     if (this.flow === 'announced') return coded(code);
-    const [producerId, epoch] = code === 0 ? [PRODUCER_ID, this.epoch] : [-1n, NO_EPOCH];
+    const isTold = code === 0 && this.tellsSuccessor;
+    const [producerId, epoch] = isTold ? [PRODUCER_ID, this.epoch] : [-1n, NO_EPOCH];
     return new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
   }
 

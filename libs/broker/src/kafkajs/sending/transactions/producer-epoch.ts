@@ -67,6 +67,8 @@ export class ProducerEpoch {
 
   ended({ next }: EndedTransaction): void {
     if (next) this.#successor = { ...this.#producer, ...next };
+    // Its end has raised the epoch all the same: InitProducerId tells to which.
+    else if (this.#producer.flow === 'implied') this.wear();
   }
 
   /** For the transaction that comes after this one. */

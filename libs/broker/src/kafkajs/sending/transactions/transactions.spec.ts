@@ -511,6 +511,19 @@ describe('the course of a transaction whose partitions and groups are implied', 
     expect(cluster.story.filter((each) => each.startsWith('InitProducerId'))).toHaveLength(1);
   });
 
+  it('asks for its identity where the end does not tell it', async () => {
+    const { cluster, run, begin } = implied();
+    cluster.coordinator.tellsSuccessor = false;
+    for (const value of ['a', 'b']) {
+      const transaction = await begin();
+      await run(transaction.send([record(value)]));
+      await run(transaction.commit());
+    }
+    expect(cluster.coordinator.committed('orders/0')).toEqual(['a', 'b']);
+    const asked = cluster.story.filter((each) => each.startsWith('InitProducerId'));
+    expect(asked).toEqual(['InitProducerId', 'InitProducerId e0']);
+  });
+
   it('ends what its abort may have left open before another begins', async () => {
     const { cluster, run, failing, begin, fates } = implied({ deliveryTimeoutMs: 1_000 });
     const transaction = await begin();
