@@ -282,7 +282,7 @@ export class KafkajsConsumer implements ConsumerSession {
     this.#board.set(status);
   }
 
-  /** A mistake of our own: nobody would ever read what is ours, so the group gets it back at once. */
+  /** A mistake of our own: nobody would read what is ours, so the group gets it back at once. */
   #broken(error: Error): void {
     void this.#road.lost(this.#ownership.list()).catch((failure: unknown) => {
       this.#parts.logger.error('A callback of the assignment threw.', { error: failure });
@@ -308,7 +308,7 @@ export class KafkajsConsumer implements ConsumerSession {
     });
   }
 
-  /** An answer may come after the partition was handed back: then it is not our trouble any more. */
+  /** An answer may come after the partition was handed back: then it is no trouble of ours. */
   #onTrouble(partition: OwnedPartition, error: Error): void {
     if (this.#ownership.holds(partition)) this.#board.trouble(partition, error);
   }
