@@ -151,7 +151,10 @@ export class OwnershipRound {
         return owners.every(({ length }) => length === 1) && this.members.every(hasJoined);
       },
       { description: 'every partition to have one owner', timeoutMs: PATIENCE_MS },
-    );
+    ).catch((error: unknown) => {
+      for (const member of this.members) process.stderr.write(`${lastWordsOf(member)}\n`);
+      throw error;
+    });
   }
 
   #session(): ConsumerSession {
@@ -178,3 +181,10 @@ export class OwnershipRound {
 
 const hasJoined = ({ events }: MemberProcess): boolean =>
   events.some(({ kind }) => kind === 'assigned');
+
+/** What a member has said last of its membership. */
+function lastWordsOf({ name, events, endedAt }: MemberProcess): string {
+  const said = events.filter(({ kind }) => kind !== 'handled' && kind !== 'committed').slice(-12);
+  const lines = said.map((event) => `\n    ${JSON.stringify(event)}`);
+  return `  ${name}${endedAt === undefined ? '' : `, ended at ${endedAt}`}:${lines.join('')}`;
+}

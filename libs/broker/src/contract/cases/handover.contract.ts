@@ -213,6 +213,26 @@ function slowCallbacks({ promise }: ContractSuite): void {
     await world.eventually('the loss is told', () => stuck.told('lost').includes(nameOf(lost)));
     assert.deepEqual(await world.admin.groupOffsets(groupId), []);
   });
+
+  promise('a loss that is never dealt with hides nothing that is assigned later', async (world) => {
+    const [topic, groupId] = [await world.topic(2), world.name('group')];
+    await world.write(topic, numbered(1), 0);
+    await world.write(topic, numbered(1), 1);
+    const never = (): Promise<void> => new Promise(() => undefined);
+    const rebalanceTimeoutMs = world.times.sessionTimeoutMs * 1.5;
+    // All of it is lost, and some comes back.
+    const options = { topics: [topic], groupId, rebalanceTimeoutMs, assignors: ['range' as const] };
+    const stuck = await world.join({ ...options, on: { onRevoked: never, onLost: never } });
+    const driver = await world.process();
+    const next = await world.join({ ...options, driver });
+    await world.eventually('the next member owns something', () => next.owned().length > 0);
+    const before = stuck.told('assigned').length;
+    await world.eventually(
+      'the stuck member is told of what it has again',
+      () => stuck.told('assigned').length > before,
+    );
+    assert.deepEqual(await stuck.readValues(1), numbered(1));
+  });
 }
 
 function throwingCallbacks({ promise }: ContractSuite): void {

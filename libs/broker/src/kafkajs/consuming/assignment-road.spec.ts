@@ -342,6 +342,18 @@ describe('partitions that leave while others stay', () => {
     expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
   });
 
+  it('come, though the listener never ends with what was lost', async () => {
+    const scene = new Scene();
+    await scene.road.assigned([zero]);
+    scene.gates['lost 0'] = new Deferred().promise;
+    void scene.road.lost([zero]);
+    const assigned = scene.road.assigned([zero]);
+    await scene.runtime.advance(60_000);
+    await assigned;
+    expect(scene.told.slice(2)).toEqual(['lost 0', 'assigned 0', 'assigned 0 done']);
+    expect(scene.isDelivered(zero)).toBe(true);
+  });
+
   it('are lost at once, whatever the listener is still at, and new ones come after that', async () => {
     const scene = new Scene();
     await scene.road.assigned([zero, one]);

@@ -95,7 +95,10 @@ export class AssignmentRoad {
     for (const partition of owned) this.#remove(partition);
     // Whatever the listener is still at has been given up.
     this.#calls = Promise.resolve();
-    if (known.length > 0) await this.#inTurn(() => this.#options.listener()?.onLost(known));
+    if (known.length === 0) return;
+    const told = this.#inTurn(() => this.#options.listener()?.onLost(known));
+    this.#calls = this.#forAWhile(told);
+    await told;
   }
 
   /** The offset asked for is not in the log: the reset policy decides, in the background. */
@@ -309,6 +312,13 @@ export class AssignmentRoad {
   }
 
   /** After what the listener was called for before. */
+  /** The group has gone on by then: what it gives next is told, though nobody has dealt with the loss. */
+  #forAWhile(told: Promise<void>): Promise<void> {
+    const { cluster, rebalanceTimeoutMs } = this.#options;
+    const tooLate = () => new Error('onLost does not end.');
+    return within(cluster.runtime, rebalanceTimeoutMs, told, tooLate).catch(() => undefined);
+  }
+
   #inTurn(call: () => void | Promise<void> | undefined): Promise<void> {
     const turn = this.#calls.then(call);
     this.#calls = turn.catch(() => undefined);

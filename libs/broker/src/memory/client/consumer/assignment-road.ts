@@ -88,7 +88,10 @@ export class AssignmentRoad {
   /** Tells of what was forfeited. */
   async tellLoss(): Promise<void> {
     const lost = this.#lost.splice(0);
-    if (lost.length > 0) await this.#tell((listener) => listener.onLost(lost));
+    if (lost.length === 0) return;
+    const told = this.#tell((listener) => listener.onLost(lost));
+    this.#callbacks = this.#forAWhile(told);
+    await told;
   }
 
   async stop(owned: OwnedPartition, error: PartitionError): Promise<void> {
@@ -149,6 +152,13 @@ export class AssignmentRoad {
 
   #isStaying(owned: OwnedPartition): boolean {
     return this.parts.ownership.get(owned) === owned && !owned.leaving.aborted;
+  }
+
+  /** The group has gone on by then: what it gives next is told, though nobody has dealt with the loss. */
+  #forAWhile(told: Promise<void>): Promise<void> {
+    const { runtime, rebalanceTimeoutMs } = this.limits;
+    const late = (): Error => new Error('onLost does not end.');
+    return within(runtime, rebalanceTimeoutMs, told, late).catch(() => undefined);
   }
 
   #tell(call: (listener: AssignmentListener) => void | Promise<void>): Promise<void> {
