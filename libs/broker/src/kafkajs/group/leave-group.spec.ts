@@ -23,10 +23,10 @@ describe('a member that leaves', () => {
   }
 
   it('tells the group also behind an answer after which the broker wants a rest', async () => {
-    expect(await lanesClosedBy(2_000)).toEqual([]);
+    expect(await lanesClosedBy(1_300)).toEqual([]);
   });
 
   it('does not wait for a coordinator that is silent', async () => {
-    expect(await lanesClosedBy(3_000)).toEqual(['group:s1']);
+    expect(await lanesClosedBy(2_000)).toEqual(['group:s1']);
   });
 });

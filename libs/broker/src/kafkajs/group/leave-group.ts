@@ -7,8 +7,8 @@ import {
 } from '../wire/index.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 
-/** Longer than the second for which a broker over whose request quota we are wants to be left alone. */
-const LEAVE_TIMEOUT_MS = 2_500;
+/** Longer than the second for which a broker over whose request quota we are wants to be left alone; a close is to end within two. */
+const LEAVE_TIMEOUT_MS = 1_500;
 
 /** One try, also while a join is pending: the group would wait for a ghost, for a session time-out. */
 export async function leaveGroup(
