@@ -141,6 +141,7 @@ export {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
   BindingNotFoundException,
+  TierNotFoundException,
   ContainerUnresponsiveException,
   EventBusShuttingDownException,
   InvalidContainerStateException,

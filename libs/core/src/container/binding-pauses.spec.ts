@@ -1,4 +1,5 @@
 import { binding, busWith, tier } from './bus.spec-support.js';
+import { healthOf } from './event-bus-health.js';
 
 type Bus = ReturnType<typeof busWith>;
 
@@ -62,6 +63,38 @@ describe('the reasons of a pause', () => {
       });
     },
   );
+
+  it('are of a tier of their own, where only that is to wait', async () => {
+    const bus = busWith();
+    bus.add(binding('orders', { tiers: [tier(1), tier(2)] }));
+    await bus.lifecycle.start('orders');
+    expect(await bus.lifecycle.pauseTier('orders', 2, { by: 'ada' })).toMatchObject({
+      state: 'RUNNING',
+      remainingPauses: [],
+      lastCommand: { operation: 'pause', reason: 'tier 2', by: 'ada' },
+    });
+    expect(held(bus)).toEqual([[], [], ['tier']]);
+    await bus.lifecycle.pause('orders');
+    await bus.lifecycle.resume('orders');
+    expect(held(bus)).toEqual([[], [], ['tier']]);
+    expect(healthOf(bus.registry.listAll(), false, 0).bindings).toMatchObject([
+      { status: 'DEGRADED', reasons: ['eventbus-orders-retry-2 is paused'] },
+    ]);
+    await bus.lifecycle.resumeTier('orders', 2);
+    expect(held(bus)).toEqual([[], [], []]);
+  });
+
+  it('of a tier are refused where there is none, and where nothing runs', async () => {
+    const bus = await running();
+    await expect(bus.lifecycle.pauseTier('orders', 2)).rejects.toMatchObject({
+      code: 'TIER_NOT_FOUND',
+      message: "Binding 'orders' has no retry tier 2. It has: 1.",
+    });
+    await bus.lifecycle.stop('orders');
+    await expect(bus.lifecycle.pauseTier('orders', 1)).rejects.toThrow(
+      "Cannot pause binding 'orders': current state is STOPPED, pause requires RUNNING or PAUSED",
+    );
+  });
 
   it('count once, however often they are given, and may be gone already', async () => {
     const bus = await running();

@@ -71,6 +71,7 @@ function containerFindings(registration: ContainerRegistration, now: number): re
   return [
     ...containersOf(registration).flatMap((container) => [
       ...connectionFindings(container),
+      ...tierFindings(container),
       ...partitionFindings(container),
       ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
     ]),
@@ -106,6 +107,10 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
 
 function whyForGood({ name, message }: Error): string {
   return `, by ${name}: ${message} It stays down until its binding is stopped and started.`;
+}
+
+function tierFindings({ id, status }: MessageContainer): readonly Finding[] {
+  return status.pauses.includes('tier') ? [['DEGRADED', `${id} is paused`]] : [];
 }
 
 function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {

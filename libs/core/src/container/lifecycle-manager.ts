@@ -2,6 +2,7 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import {
   InvalidContainerStateException,
+  TierNotFoundException,
   type ContainerOperation,
 } from '../errors/container-errors.js';
 import type { Admission } from './admission.js';
@@ -99,6 +100,19 @@ export class LifecycleManager {
     return this.#command('destroy', ref, note);
   }
 
+  /**
+   * One retry tier alone, for as long as the binding runs: what waits in its topic waits on, while
+   * the binding and its other tiers go on. Records that fail are still written to it.
+   */
+  pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#ofTier('pause', ref, tier, note);
+  }
+
+  /** Takes away what `pauseTier` asked for. Whatever else pauses the tier stays. */
+  resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#ofTier('resume', ref, tier, note);
+  }
+
   /** Adds one more reason to be paused; the reasons of others stay. To add one twice changes nothing. */
   addPause(ref: BindingRef, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
@@ -133,6 +147,22 @@ export class LifecycleManager {
       this.#assertStillOpen(operation, registration);
       const command = this.#commandOf(operation, note);
       return this.#report(operation, await this.#steps[operation](registration, command));
+    });
+  }
+
+  #ofTier(
+    operation: 'pause' | 'resume',
+    ref: BindingRef,
+    tier: number,
+    note: CommandNote,
+  ): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      const container = tierOf(registration, tier);
+      if (!isLive(registration.state)) throw notLive(registration, operation);
+      this.#assertStillOpen(operation, registration);
+      const lastCommand = this.#commandOf(operation, { reason: `tier ${tier}`, ...note });
+      const failures = await failuresOf([() => container[operation]('tier')]);
+      return this.#report(operation, this.#updated(registration, { lastCommand }, failures));
     });
   }
 
@@ -270,6 +300,16 @@ function isFirstWordOfOperator(
   { state, pauses }: ContainerRegistration,
 ): boolean {
   return operation === 'pause' && state === 'PAUSED' && !pauses.includes('operator');
+}
+
+function tierOf(
+  { bindingName, retryTierContainers }: ContainerRegistration,
+  tier: number,
+): MessageContainer {
+  const found = retryTierContainers.find((container) => container.tier === tier);
+  if (found) return found;
+  const known = retryTierContainers.map((container) => container.tier);
+  throw new TierNotFoundException(bindingName, tier, known);
 }
 
 function exactly({ cluster, bindingName }: ContainerRegistration): BindingRef {

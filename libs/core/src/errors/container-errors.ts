@@ -49,6 +49,21 @@ export class BindingNotFoundException extends EventBusException {
   }
 }
 
+export class TierNotFoundException extends EventBusException {
+  readonly code = 'TIER_NOT_FOUND';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly tier: number,
+    known: readonly number[],
+  ) {
+    super(
+      `Binding '${binding}' has no retry tier ${tier}. ${known.length === 0 ? 'It has none.' : `It has: ${known.join(', ')}.`}`,
+    );
+  }
+}
+
 /** The bare name fits bindings on several clusters. */
 export class AmbiguousBindingException extends EventBusException {
   readonly code = 'AMBIGUOUS_BINDING';

@@ -1,6 +1,7 @@
 /** Why nothing is handed to a handler. Reasons are a set: removing one never removes another's. */
 export const PAUSE_REASONS = [
   'operator',
+  'tier',
   'circuit',
   'routing',
   'delay',

@@ -221,6 +221,21 @@ describe('Tiers', () => {
     expect(new Set(hops.map(({ partition }) => partition)).size).toBe(1);
   });
 
+  it('are held alone: what is due waits in the topic, while the binding goes on', async () => {
+    const tiers = [{ delayMs: 500, maxAttempts: 1 }];
+    const application = await start({ retry: { tier0: { maxAttempts: 1 }, tiers } });
+    const lifecycle = application.get(LifecycleManager);
+    await world.done(lifecycle.pauseTier('orders', 1));
+    await world.write('orders', '1', '2');
+    await world.runtime.advance(600_000);
+    expect(calls.map(({ topic }) => topic)).toEqual(['orders', 'orders']);
+    expect(await values('orders.retry-1')).toEqual(['1', '2']);
+    await world.done(lifecycle.resumeTier('orders', 1));
+    await world.runtime.advance(1_000);
+    expect(calls.map(({ topic }) => topic).slice(2)).toEqual(['orders.retry-1', 'orders.retry-1']);
+    expect(await deadLetters()).toEqual(['1', '2']);
+  });
+
   it('leave the records of another group to that group', async () => {
     const handled: string[] = [];
     @Injectable()
