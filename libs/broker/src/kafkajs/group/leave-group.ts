@@ -7,7 +7,10 @@ import {
 } from '../wire/index.js';
 import type { GroupCoordinator } from './group-coordinator.js';
 
-/** Longer than the second for which a broker over whose request quota we are wants to be left alone; a close is to end within two. */
+/**
+ * Longer than the second for which a broker over whose request quota we are wants to be left alone;
+ * and a close is to end within two.
+ */
 const LEAVE_TIMEOUT_MS = 1_500;
 
 /** One try, also while a join is pending: the group would wait for a ghost, for a session time-out. */
