@@ -8,6 +8,7 @@ import {
   EventBusShuttingDownException,
   InvalidContainerStateException,
   NoRecordWaitsException,
+  TierNotFoundException,
 } from '../errors/container-errors.js';
 import { EventBusException } from '../errors/event-bus-exception.js';
 import {
@@ -73,6 +74,7 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   RetryableResultException,
   RetryPublishException,
   SchemaRegistryUnavailableException,
+  TierNotFoundException,
   TransactionException,
   UnknownEventTypeException,
 });
