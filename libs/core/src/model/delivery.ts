@@ -42,4 +42,6 @@ export interface Delivery {
    * back); a handler that runs goes on.
    */
   readonly waitSignal?: AbortSignal;
+  /** Whether `waitSignal` is aborted, without creating it: nothing is to begin any more. Left out: the signal tells. */
+  readonly isCalledOff?: boolean;
 }

@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
+import { LaneDelivery, NO_PAST } from '../intake/lane-delivery.js';
 import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { Deserializer } from '../model/deserializer.js';
@@ -170,6 +171,20 @@ describe('a delivery that is called off while its record is prepared', () => {
     paused.abort();
     expect(await outcome).toEqual({ kind: 'handed-back' });
     expect(handled).toEqual([]);
+  });
+
+  it('is known for it without a signal, which would cost more than the rest', async () => {
+    const made = jest.spyOn(globalThis, 'AbortController');
+    const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
+    const { record } = deliveryOf({ value: 1 });
+    const [calm, calledOff] = [0, 1].map(() => new LaneDelivery(record, NO_PAST, 0, 0));
+    const processor = processorOf([keep], { deserializer });
+    const outcomes = [calm, calledOff].map(async (each) => processor.process(each!));
+    calledOff!.abortWaits(new Error('paused'));
+    expect(await Promise.all(outcomes)).toEqual([succeeded, { kind: 'handed-back' }]);
+    expect(handled).toHaveLength(1);
+    expect(made).not.toHaveBeenCalled();
+    made.mockRestore();
   });
 });
 

@@ -11,7 +11,7 @@ import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js
 import { jsonDeserializer } from './formats/plain-formats.js';
 import { Preparation, type Prepared } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import { waitSignalOf } from './resilience/delivery-retry.js';
+import { isCalledOff } from './resilience/delivery-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { SliceProcessor } from './slice-processor.js';
 import { failedWith } from './thrown-error.js';
@@ -112,7 +112,7 @@ class BindingProcessor implements RecordProcessor {
     try {
       const prepared = await preparing;
       // That may take its time, and a pause promises that nothing reaches a handler after it.
-      if (waitSignalOf(delivery).aborted) return handedBack;
+      if (isCalledOff(delivery)) return handedBack;
       return await this.#invoke(prepared);
     } catch (error) {
       return failedWith(error);

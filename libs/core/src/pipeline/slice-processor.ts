@@ -3,7 +3,7 @@ import { handedBack, type Outcome, type RecordProcessor } from '../model/outcome
 import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
-import { waitSignalOf } from './resilience/delivery-retry.js';
+import { isCalledOff } from './resilience/delivery-retry.js';
 import { callNext, wholeSlice, type SliceRest } from './slice-run.js';
 import { failedWith } from './thrown-error.js';
 
@@ -66,7 +66,7 @@ export class SliceProcessor implements RecordProcessor {
   ): Promise<readonly Outcome[]> {
     const ready = await Promise.all(prepared.map(async (each) => each));
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    if (slice[0] && waitSignalOf(slice[0]).aborted) return [];
+    if (slice[0] && isCalledOff(slice[0])) return [];
     return this.#call(slice, wholeSlice(ready));
   }
 

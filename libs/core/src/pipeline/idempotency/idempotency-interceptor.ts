@@ -1,7 +1,7 @@
 import { handedBack, isFinal, type Outcome } from '../../model/outcome.js';
 import type { HandlerStep, RecordSource, SliceCall } from '../handler-step.js';
 import type { ReadyRecord } from '../preparation.js';
-import { waitSignalOf } from '../resilience/delivery-retry.js';
+import { isCalledOff } from '../resilience/delivery-retry.js';
 import {
   RecordClaims,
   alreadyProcessed,
@@ -33,7 +33,10 @@ export class IdempotencyInterceptor implements HandlerStep {
     if (typeof key !== 'string') return key;
     const claim = await this.#claims.claim(key, ready);
     if (claim.kind !== 'claimed') return claim;
-    const outcome = isCalledOff(ready) ? handedBack : await this.next.invoke(ready, source);
+    // A claim takes its time, and a pause promises that nothing reaches a handler after it.
+    const outcome = isCalledOff(ready.delivery)
+      ? handedBack
+      : await this.next.invoke(ready, source);
     return this.#claims.settle(claim, outcome);
   }
 
@@ -71,7 +74,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     call: SliceCall,
   ): readonly Outcome[] | Promise<readonly Outcome[]> {
     const [head] = slice;
-    if (!head || isCalledOff(head)) return [];
+    if (!head || isCalledOff(head.delivery)) return [];
     return this.next.invokeSlice(slice, call);
   }
 
@@ -112,9 +115,4 @@ function isClaim(entry: Entry): entry is Claim {
 
 function letsPass(entry: Entry): boolean {
   return entry.kind === 'claimed' || entry.kind === 'repeats' || isFinal(entry);
-}
-
-/** A claim takes its time, and a pause promises that nothing reaches a handler after it. */
-function isCalledOff({ delivery }: ReadyRecord): boolean {
-  return waitSignalOf(delivery).aborted;
 }

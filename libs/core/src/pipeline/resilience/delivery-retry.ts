@@ -102,6 +102,11 @@ function elapsedOf({ receivedAt, readySince }: Delivery, runtime: Runtime): numb
   return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
 }
 
+/** For who does not wait but only looks: a signal would cost more than the look. */
+export function isCalledOff(delivery: Delivery): boolean {
+  return delivery.isCalledOff ?? waitSignalOf(delivery).aborted;
+}
+
 export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {
   return waitSignal ?? signal;
 }
