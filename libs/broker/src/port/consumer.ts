@@ -160,11 +160,16 @@ export interface ConsumerSession {
 
   /**
    * Waits for records and gives at most `maxRecords`: those of one partition stand together,
-   * in the order of their offsets. Rejects with the signal's reason when it aborts, with
+   * in the order of their offsets. With `maxBytes` the record that reaches it is the last one, by
+   * what keys, values and headers take. Rejects with the signal's reason when it aborts, with
    * ClosedError after `close`, with the session's error once it has failed.
    * One call at a time.
    */
-  poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]>;
+  poll(
+    maxRecords: number,
+    signal?: AbortSignal,
+    maxBytes?: number,
+  ): Promise<readonly BrokerRecord[]>;
 
   /** No record of these is handed out until `resume`, not even a buffered one. Pauses survive rejoining. */
   pause(partitions: readonly TopicPartition[]): void;

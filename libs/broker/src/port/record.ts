@@ -25,6 +25,8 @@ export interface BrokerRecord {
   readonly value: Buffer | null;
   /** Decoded at first access. */
   readonly headers: readonly RecordHeader[];
+  /** What key, value and headers take in the log, without framing. */
+  readonly sizeInBytes: number;
 }
 
 export interface TopicPartition {

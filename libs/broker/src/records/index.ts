@@ -38,7 +38,7 @@ export type { BatchPlacement, ProducerStamp } from './encoded-batch.js';
 export { endOfBatches } from './end-of-batches.js';
 export { EpochTrail } from './epoch-trail.js';
 export { HeaderNames } from './header-names.js';
-export { LogRecord, valueTextOf } from './log-record.js';
+export { LogRecord, sizeOfAll } from './log-record.js';
 export { MalformedBytesError } from './malformed-bytes-error.js';
 export { murmur2, partitionForKey } from './murmur2.js';
 export { RecordBatchReader } from './record-batch-reader.js';

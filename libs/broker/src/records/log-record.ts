@@ -72,16 +72,10 @@ export class LogRecord implements BrokerRecord {
     return (this.#decodedHeaders ??= this.#decodeHeaders());
   }
 
-  /** What the key, value and headers take in the log, without framing; known without creating any view. */
+  /** Known without creating any view. */
   get sizeInBytes(): number {
     const headers = this.#headersEnd - this.#headersStart;
     return Math.max(this.#keyLength, 0) + Math.max(this.#valueLength, 0) + headers;
-  }
-
-  /** As `value.toString()`, without creating the view in between. */
-  valueText(): string | null {
-    if (this.#valueLength < 0) return null;
-    return this.#chunk.toString('utf8', this.#valueStart, this.#valueStart + this.#valueLength);
   }
 
   #view(start: number, length: number): Buffer {
@@ -105,8 +99,8 @@ export class LogRecord implements BrokerRecord {
   }
 }
 
-/** The text of a record's value by the shortest road there is. */
-export function valueTextOf(record: BrokerRecord): string | null {
-  if (record instanceof LogRecord) return record.valueText();
-  return record.value === null ? null : record.value.toString();
+export function sizeOfAll(records: readonly BrokerRecord[]): number {
+  let sum = 0;
+  for (const { sizeInBytes } of records) sum += sizeInBytes;
+  return sum;
 }

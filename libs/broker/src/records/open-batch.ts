@@ -1,4 +1,3 @@
-import type { BrokerRecord } from '../port/record.js';
 import type { BatchHeader } from './batch-header.js';
 import type { HeaderNames } from './header-names.js';
 import { LogRecord } from './log-record.js';
@@ -48,7 +47,7 @@ export class OpenBatch {
   }
 
   /** The next record, copied out of the response; undefined for one below `position`. */
-  next(position: number): BrokerRecord | undefined {
+  next(position: number): LogRecord | undefined {
     const decoder = this.decoder;
     decoder.read();
     const offset = this.baseOffset + this.checkedDelta(decoder.offsetDelta);

@@ -10,7 +10,6 @@ import { plainZstd } from './codecs/zstd.js';
 import { encodeControlBatch } from './control-batch.js';
 import { placeBatch, sealBatch } from './encoded-batch.js';
 import { endOfBatches } from './end-of-batches.js';
-import { valueTextOf } from './log-record.js';
 import { RecordBatchReader } from './record-batch-reader.js';
 import { RecordBatchWriter, type BatchOptions } from './record-batch-writer.js';
 import { CHUNK_BYTES } from './record-chunks.js';
@@ -183,7 +182,6 @@ function inspect(record: BrokerRecord, position: number): void {
     const pinned = part?.buffer.byteLength ?? 0;
     if (pinned > Math.max(CHUNK_BYTES, size)) throw new Error(`${size} bytes pin ${pinned}`);
   }
-  valueTextOf(record);
 }
 
 interface Outcome {

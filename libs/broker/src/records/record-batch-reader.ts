@@ -50,6 +50,8 @@ export class RecordBatchReader {
   private failure: Error | undefined;
   private currentPosition: number;
   private currentEpoch = -1;
+  /** Bytes that the call under way may still hand out. */
+  private room = 0;
   private readonly origin: RecordOrigin;
   private readonly limits: InflateLimits;
   private readonly checkCrc: boolean;
@@ -100,14 +102,16 @@ export class RecordBatchReader {
   }
 
   /**
-   * Up to `max` records in the order of their offsets; none only when the reader is done. Throws
-   * PoisonBatchError, or MalformedResponseError when not even the first batch is whole.
+   * Up to `max` records in the order of their offsets, the last of them the one that reaches
+   * `maxBytes`; none only when the reader is done. Throws PoisonBatchError, or
+   * MalformedResponseError when not even the first batch is whole.
    */
-  next(max: number): BrokerRecord[] {
+  next(max: number, maxBytes = Infinity): BrokerRecord[] {
     if (this.failure !== undefined) throw this.failure;
     const records: BrokerRecord[] = [];
+    this.room = maxBytes;
     try {
-      while (records.length < max && this.advance()) this.drain(records, max);
+      while (records.length < max && this.room > 0 && this.advance()) this.drain(records, max);
     } catch (error) {
       this.failure = this.explain(error);
       if (records.length === 0) throw this.failure;
@@ -162,10 +166,11 @@ export class RecordBatchReader {
     const open = this.open;
     if (open === undefined) return;
     try {
-      while (open.remaining > 0 && records.length < max) {
+      while (open.remaining > 0 && records.length < max && this.room > 0) {
         const record = open.next(this.currentPosition);
         if (record === undefined) continue;
         records.push(record);
+        this.room -= record.sizeInBytes;
         this.currentPosition = record.offset + 1;
       }
       if (open.remaining > 0) return;

@@ -19,6 +19,39 @@ export function pollingContract({ promise }: ContractSuite): void {
     assert.deepEqual(values, numbered(10));
   });
 
+  promise(
+    'gives no record behind the one that reaches the bytes that were asked for',
+    async (world) => {
+      const topic = await world.topic(2);
+      const large = 'x'.repeat(1_000);
+      for (const partition of [0, 1]) await world.write(topic, Array(10).fill(large), partition);
+      const member = await world.join({ topics: [topic] });
+      const offsets = new Map<number, number[]>([
+        [0, []],
+        [1, []],
+      ]);
+      for (let count = 0; count < 20;) {
+        const poll = member.session.poll(20, undefined, 2_500);
+        const records = await world.within(poll, 'records');
+        assert.ok(records.length >= 1 && records.length <= 3, `got ${records.length}`);
+        for (const { partition, offset } of records) offsets.get(partition)?.push(offset);
+        count += records.length;
+      }
+      for (const partition of [0, 1])
+        assert.deepEqual(offsets.get(partition), [...Array(10).keys()]);
+    },
+  );
+
+  promise('gives one record where even that is more than was asked for', async (world) => {
+    const topic = await world.topic();
+    await world.write(topic, ['first', 'second']);
+    const member = await world.join({ topics: [topic] });
+    for (const value of ['first', 'second']) {
+      const records = await world.within(member.session.poll(10, undefined, 1), 'a record');
+      assert.deepEqual(records.map(valueOf), [value]);
+    }
+  });
+
   promise('gives each partition in the order of its offsets, and together', async (world) => {
     const topic = await world.topic(3);
     for (const partition of [0, 1, 2]) await world.write(topic, numbered(20), partition);

@@ -69,6 +69,15 @@ export function validationContract({ promise }: ContractSuite): void {
       assert.deepEqual(await member.readValues(1), ['kept']);
     });
 
+  for (const maxBytes of [0, -1, 1.5, Number.NaN])
+    promise(`a poll refuses to give ${maxBytes} bytes`, async (world) => {
+      const topic = await world.topic();
+      await world.write(topic, ['kept']);
+      const member = await world.join({ topics: [topic] });
+      await world.rejects(member.session.poll(1, undefined, maxBytes), InvalidOptionError);
+      assert.deepEqual(await member.readValues(1), ['kept']);
+    });
+
   promise('options are not changed by using them', async (world) => {
     const options = Object.freeze({ ...good, topics: Object.freeze([await world.topic()]) });
     const session = world.driver.consumer(options);

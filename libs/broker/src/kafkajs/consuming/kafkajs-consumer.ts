@@ -190,8 +190,8 @@ export class KafkajsConsumer implements ConsumerSession {
     await joined;
   }
 
-  poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
-    return this.#intake.poll(maxRecords, signal);
+  poll(...asked: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
+    return this.#intake.poll(...asked);
   }
 
   pause(partitions: readonly TopicPartition[]): void {

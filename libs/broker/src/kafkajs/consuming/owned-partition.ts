@@ -139,11 +139,11 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /** Throws what the reader throws; the partition then stands at the trouble. */
-  take(max: number): readonly BrokerRecord[] {
+  take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const chunk = this.#chunks[0];
     if (!chunk) return [];
     const { position } = chunk.reader;
-    const records = chunk.reader.next(max);
+    const records = chunk.reader.next(max, maxBytes);
     this.trail.follow(position, records, chunk.reader.leaderEpoch);
     if (chunk.reader.done) {
       this.#chunks.shift();

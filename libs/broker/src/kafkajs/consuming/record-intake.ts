@@ -1,10 +1,13 @@
 import { InvalidOptionError } from '../../port/errors.js';
 import type { BrokerRecord } from '../../port/record.js';
+import { validatePoll } from '../../port/validate-poll.js';
+import { sizeOfAll } from '../../records/index.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /** A poll that found nothing to hand out. */
 interface WaitingPoll {
   readonly maxRecords: number;
+  readonly maxBytes: number;
   resolve(records: readonly BrokerRecord[]): void;
   reject(error: Error): void;
 }
@@ -21,15 +24,18 @@ export class RecordIntake {
     private readonly onTrouble: (partition: OwnedPartition, error: Error) => void,
   ) {}
 
-  async poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
-    if (!Number.isSafeInteger(maxRecords) || maxRecords < 1)
-      throw new InvalidOptionError(`poll needs a whole number of at least 1, not ${maxRecords}.`);
+  async poll(
+    maxRecords: number,
+    signal?: AbortSignal,
+    maxBytes = Infinity,
+  ): Promise<readonly BrokerRecord[]> {
+    validatePoll(maxRecords, maxBytes);
     if (this.#waiting)
       throw new InvalidOptionError('One poll at a time: the one before has not ended yet.');
     if (this.#end) throw this.#end;
     signal?.throwIfAborted();
-    const records = this.#collect(maxRecords);
-    return records.length > 0 ? records : this.#wait(maxRecords, signal);
+    const records = this.#collect(maxRecords, maxBytes);
+    return records.length > 0 ? records : this.#wait(maxRecords, maxBytes, signal);
   }
 
   /**
@@ -52,7 +58,11 @@ export class RecordIntake {
   }
 
   /** Records are taken only when the poll ends with them: taken before, a signal could still lose them. */
-  #wait(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
+  #wait(
+    maxRecords: number,
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): Promise<readonly BrokerRecord[]> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#waiting = undefined;
@@ -68,7 +78,7 @@ export class RecordIntake {
           leave();
           settle(value);
         };
-      this.#waiting = { maxRecords, resolve: settled(resolve), reject: settled(reject) };
+      this.#waiting = { maxRecords, maxBytes, resolve: settled(resolve), reject: settled(reject) };
       signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
@@ -78,7 +88,7 @@ export class RecordIntake {
     if (!waiting) return;
     if (this.#end) return waiting.reject(this.#end);
     try {
-      const records = this.#collect(waiting.maxRecords);
+      const records = this.#collect(waiting.maxRecords, waiting.maxBytes);
       if (records.length > 0) waiting.resolve(records);
     } catch (error) {
       waiting.reject(error as Error);
@@ -86,24 +96,26 @@ export class RecordIntake {
   }
 
   /** Each call begins with another partition, so that none starves beside a busy one. */
-  #collect(maxRecords: number): readonly BrokerRecord[] {
+  #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] {
     const ready = [...this.partitions].filter((partition) => partition.ready);
     if (ready.length === 0) return [];
     const from = this.#turn++ % ready.length;
     let records: readonly BrokerRecord[] = [];
-    for (let index = 0; index < ready.length && records.length < maxRecords; index++) {
+    let room = maxBytes;
+    for (let index = 0; index < ready.length; index++) {
       const partition = ready[(from + index) % ready.length] as OwnedPartition;
-      const taken = this.#take(partition, maxRecords - records.length);
+      const taken = this.#take(partition, maxRecords - records.length, room);
       records = records.length === 0 ? taken : [...records, ...taken];
+      if (records.length >= maxRecords || (room -= sizeOfAll(taken)) <= 0) break;
     }
     return records;
   }
 
-  #take(partition: OwnedPartition, max: number): readonly BrokerRecord[] {
+  #take(partition: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
     try {
-      let taken = partition.take(max);
+      let taken = partition.take(max, maxBytes);
       // A chunk may hold nothing but control records or aborted ones.
-      while (taken.length === 0 && partition.ready) taken = partition.take(max);
+      while (taken.length === 0 && partition.ready) taken = partition.take(max, maxBytes);
       return taken;
     } catch (error) {
       this.onTrouble(partition, error as Error);

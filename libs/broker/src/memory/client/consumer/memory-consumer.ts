@@ -140,8 +140,8 @@ export class MemoryConsumer implements ConsumerSession {
     }
   }
 
-  poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
-    return this.#handout.poll(maxRecords, signal);
+  poll(...asked: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
+    return this.#handout.poll(...asked);
   }
 
   pause(partitions: readonly TopicPartition[]): void {

@@ -90,11 +90,11 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /** Throws what makes the next record unreadable. */
-  take(max: number): readonly BrokerRecord[] {
+  take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const reader = this.#reader;
     if (!reader) return [];
     const { position } = reader;
-    const records = reader.next(max);
+    const records = reader.next(max, maxBytes);
     this.trail.follow(position, records, reader.leaderEpoch);
     if (reader.done) this.forgetFetched();
     return records;

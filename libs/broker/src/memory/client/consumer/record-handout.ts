@@ -1,5 +1,7 @@
 import { InvalidOptionError, PartitionError } from '../../../port/errors.js';
 import type { BrokerRecord } from '../../../port/record.js';
+import { validatePoll } from '../../../port/validate-poll.js';
+import { sizeOfAll } from '../../../records/index.js';
 import { abortable } from '../../../runtime/index.js';
 import type { Network } from '../../broker/network.js';
 import { toBrokerError } from '../refusal-errors.js';
@@ -18,18 +20,19 @@ export class RecordHandout {
     private readonly onDrained: () => void,
   ) {}
 
-  async poll(maxRecords: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
-    if (!Number.isSafeInteger(maxRecords) || maxRecords < 1)
-      throw new InvalidOptionError(
-        `poll needs a whole number of records from 1 on, not ${maxRecords}.`,
-      );
+  async poll(
+    maxRecords: number,
+    signal?: AbortSignal,
+    maxBytes = Infinity,
+  ): Promise<readonly BrokerRecord[]> {
+    validatePoll(maxRecords, maxBytes);
     if (this.#isPolling)
       throw new InvalidOptionError(
         'Another poll of this session still waits: one call at a time, or records would lose their order.',
       );
     this.#isPolling = true;
     try {
-      return await this.#next(maxRecords, signal);
+      return await this.#next(maxRecords, maxBytes, signal);
     } finally {
       this.#isPolling = false;
     }
@@ -41,23 +44,29 @@ export class RecordHandout {
     this.parts.bell.ring();
   }
 
-  async #next(max: number, signal?: AbortSignal): Promise<readonly BrokerRecord[]> {
+  async #next(
+    max: number,
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): Promise<readonly BrokerRecord[]> {
     for (;;) {
       await this.network.turn();
       signal?.throwIfAborted();
       if (this.#ended) throw this.#ended;
       const rung = this.parts.bell.next;
-      const records = this.#take(max);
+      const records = this.#take(max, maxBytes);
       if (records.length > 0) return records;
       await abortable(rung, signal);
     }
   }
 
-  #take(max: number): readonly BrokerRecord[] {
+  #take(max: number, maxBytes: number): readonly BrokerRecord[] {
     let taken: readonly BrokerRecord[] = [];
+    let room = maxBytes;
     for (const owned of this.parts.ownership.ready()) {
-      if (taken.length >= max) break;
-      const records = this.#takeFrom(owned, max - taken.length);
+      if (taken.length >= max || room <= 0) break;
+      const records = this.#takeFrom(owned, max - taken.length, room);
+      room -= sizeOfAll(records);
       if (records.length > 0) taken = taken.length === 0 ? records : [...taken, ...records];
       this.parts.ownership.moveToEnd(owned);
       if (owned.wantsRecords) this.onDrained();
@@ -65,9 +74,9 @@ export class RecordHandout {
     return taken;
   }
 
-  #takeFrom(owned: OwnedPartition, max: number): readonly BrokerRecord[] {
+  #takeFrom(owned: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
     try {
-      return owned.take(max);
+      return owned.take(max, maxBytes);
     } catch (error) {
       if (error instanceof PartitionError) this.parts.stop(owned, error);
       else {
