@@ -26,6 +26,7 @@ export {
   ClusterProducerProperties,
   ClusterProperties,
   EventBusProperties,
+  IntakeProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,

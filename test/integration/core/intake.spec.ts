@@ -4,10 +4,12 @@ import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
 import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
 import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
+import { LaneMemory } from '../../../libs/core/src/intake/lane-memory.js';
 import type { Delivery } from '../../../libs/core/src/model/delivery.js';
 import { type Outcome, succeeded } from '../../../libs/core/src/model/outcome.js';
 import { describeWithCluster, describeWithKafka } from '../support/index.js';
 
+const MEMORY_BYTES = 64 * 1024 * 1024;
 const SESSION_MS = 1_500;
 
 const upTo = (count: number, from = 0): number[] =>
@@ -89,6 +91,7 @@ class Stage {
         failureBackoff: { initialMs: 50, maxMs: 500 },
         ...settings,
       },
+      memory: new LaneMemory(() => MEMORY_BYTES),
       processor: {
         process: (delivery) => {
           const { partition, offset } = delivery.record;

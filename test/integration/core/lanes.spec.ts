@@ -6,9 +6,12 @@ import { eventually, unique } from '@nest-event-bus/testing';
 import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
 import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
 import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
+import { LaneMemory } from '../../../libs/core/src/intake/lane-memory.js';
 import { type RecordProcessor, succeeded } from '../../../libs/core/src/model/outcome.js';
 import { describeWithKafka } from '../support/index.js';
 import { Child } from './children/child-process.js';
+
+const MEMORY_BYTES = 2_000_000;
 
 const silent: DriverLogger = {
   debug: () => undefined,
@@ -78,6 +81,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
         failureBackoff: { initialMs: 50, maxMs: 500 },
         ...settings,
       },
+      memory: new LaneMemory(() => MEMORY_BYTES),
       processor,
       runtime: realRuntime,
       logger: silent,
@@ -85,6 +89,30 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
     await intake.start();
     return intake;
   }
+
+  it('hold no more bytes than their memory allows, however many records may wait', async () => {
+    const [bytes, count] = [100_000, 200];
+    const producer = driver.producer();
+    const value = Buffer.alloc(bytes);
+    await producer.send(upTo(count).map((key) => ({ topic, partition: 0, key: `${key}`, value })));
+    await producer.close();
+    const gate = new Deferred();
+    const session = await start(
+      {
+        process: async () => {
+          await gate.promise;
+          return succeeded;
+        },
+      },
+      { processing: { by: 'key', maxConcurrency: 4 }, maxPollRecords: 1_000 },
+    );
+    await eventually(() => session.counts.inFlight * bytes >= MEMORY_BYTES / 2);
+    await sleep(realRuntime, 1_000);
+    expect(session.counts.inFlight * bytes).toBeLessThanOrEqual(MEMORY_BYTES + bytes);
+    gate.resolve();
+    await hasCommitted(count);
+    expect(session.counts).toMatchObject({ received: count, inFlight: 0 });
+  });
 
   it('by key have as many handlers at work as they may, and keep the order of each key', async () => {
     await write(10_000, 1_000);

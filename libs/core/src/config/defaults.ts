@@ -19,6 +19,7 @@ export const EVENTBUS_DEFAULTS = deepFreeze({
   },
   shutdown: { drainTimeoutMs: 30_000 },
   startup: { concurrency: 16 },
+  intake: { bufferBytes: 67_108_864 },
   metrics: { enabled: true },
   errorTypes: {},
   bindingsWithoutHandler: 'fail',

@@ -106,6 +106,12 @@ export class StartupProperties {
   concurrency?: number;
 }
 
+export class IntakeProperties {
+  /** Of records that were read and are not done, in all sessions together. Default 64 MiB. */
+  @IsWholeNumber()
+  bufferBytes?: number;
+}
+
 /** What `EventBusMetrics` gives. */
 export class MetricsProperties {
   /** Without it nothing is counted besides what the bus itself needs. Default true. */
@@ -146,6 +152,9 @@ export class EventBusProperties {
 
   @IsNested(() => StartupProperties)
   startup?: StartupProperties;
+
+  @IsNested(() => IntakeProperties)
+  intake?: IntakeProperties;
 
   @IsNested(() => MetricsProperties)
   metrics?: MetricsProperties;

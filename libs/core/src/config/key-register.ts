@@ -66,6 +66,7 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
   root('bindingsWithoutHandler', 'module/wrong-configuration.spec.ts'),
   root('shutdown.drainTimeoutMs', 'module/binding-options.spec.ts'),
   root('startup.concurrency', 'container/startup.spec.ts'),
+  root('intake.bufferBytes', BINDING_OPTIONS),
   root('metrics.enabled', 'module/metrics.spec.ts'),
   root('clusters.*.brokers', CLUSTERS),
   root('clusters.*.driver', 'module/several-clusters.spec.ts'),

@@ -214,6 +214,7 @@ describe('The options of the application', () => {
       bindings: [],
       shutdown: { drainTimeoutMs: 30_000 },
       startup: { concurrency: 16 },
+      intake: { bufferBytes: 64 * 1024 * 1024 },
       metrics: { enabled: true },
       runtime: undefined,
       unusedKeys: [],
@@ -227,12 +228,14 @@ describe('The options of the application', () => {
       {
         startup: { concurrency: 3 },
         shutdown: { drainTimeoutMs: 1 },
+        intake: { bufferBytes: 5_000_000 },
         metrics: { enabled: false },
       },
     ];
     const resolved = resolveOptions(options, { loaders });
     expect(resolved.shutdown.drainTimeoutMs).toBe(60_000);
     expect(resolved.startup.concurrency).toBe(3);
+    expect(resolved.intake.bufferBytes).toBe(5_000_000);
     expect(resolved.metrics.enabled).toBe(false);
   });
 

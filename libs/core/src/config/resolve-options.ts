@@ -66,6 +66,7 @@ export function resolveOptions(
       EVENTBUS_DEFAULTS.bindingsWithoutHandler) as ResolvedOptions['bindingsWithoutHandler'],
     shutdown: sectionWithDefaults(values['shutdown'], EVENTBUS_DEFAULTS.shutdown),
     startup: sectionWithDefaults(values['startup'], EVENTBUS_DEFAULTS.startup),
+    intake: sectionWithDefaults(values['intake'], EVENTBUS_DEFAULTS.intake),
     metrics: sectionWithDefaults(values['metrics'], EVENTBUS_DEFAULTS.metrics),
     runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
@@ -123,11 +124,11 @@ function loadersOf(options: EventBusProperties, layers: OptionLayers): readonly 
 
 /** What is merged key by key. Maps and references are not: they are taken from their layer as they are. */
 const mergeable = ({
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
   ...layer
 }: Layer): Layer => ({
   ...layer,
-  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, metrics },
+  values: { enabled, bindingsWithoutHandler, defaults, shutdown, startup, intake, metrics },
 });
 
 function enablement(
@@ -235,7 +236,7 @@ function rejectSecond(
 const pendingKeys = (drafts: readonly BindingDraft[]): ResolvedOptions['pendingKeys'] =>
   keysWithoutEffect(drafts.flatMap((draft) => draft.layers));
 
-/** Shutdown, startup and metrics have no nesting: their defaults lie below what was said. */
+/** Sections of the application have no nesting: their defaults lie below what was said. */
 function sectionWithDefaults<T extends object>(given: unknown, defaults: T): Readonly<T> {
   return Object.freeze({ ...defaults, ...(isPlainObject(given) ? given : {}) });
 }

@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ErrorTypes } from './error-types.js';
 import type {
   ClusterProducerProperties,
+  IntakeProperties,
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
@@ -46,6 +47,7 @@ export interface ResolvedOptions {
   readonly bindingsWithoutHandler: 'fail' | 'allow';
   readonly shutdown: Resolved<ShutdownProperties>;
   readonly startup: Resolved<StartupProperties>;
+  readonly intake: Resolved<IntakeProperties>;
   readonly metrics: Resolved<MetricsProperties>;
   readonly runtime: Runtime | undefined;
   /** What a loader found and the event bus has no place for. To be warned of. */

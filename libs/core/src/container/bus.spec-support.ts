@@ -1,6 +1,7 @@
 import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { IntakeFactory } from '../intake/intake.js';
+import { LaneMemory } from '../intake/lane-memory.js';
 import { AckMode } from '../model/ack-mode.js';
 import { succeeded, type RecordProcessor } from '../model/outcome.js';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
@@ -94,7 +95,8 @@ export function busWith({
   const registry = new ContainerRegistry(runtime, logger);
   const admission = new Admission();
   const slots = new JoinSlots(runtime, () => joinConcurrency);
-  const factory = new ContainerFactory({ createSession, slots, runtime, logger });
+  const memory = new LaneMemory(() => Infinity);
+  const factory = new ContainerFactory({ createSession, slots, memory, runtime, logger });
   const shared = { registry, admission, runtime, logger, drainTimeoutMs: () => DRAIN_TIMEOUT_MS };
   const lifecycle = new LifecycleManager(shared);
   const build = (resolved: ResolvedBinding): ContainerRegistration =>

@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import type { IntakeFactory } from '../intake/intake.js';
+import type { LaneMemory } from '../intake/lane-memory.js';
 import { LingeringHandlers } from '../intake/lingering-handlers.js';
 import type { RecordProcessor } from '../model/outcome.js';
 import type { BindingCounts } from '../model/binding-counts.js';
@@ -19,6 +20,8 @@ import { staticMemberId, staticMemberWarning } from './static-members.js';
 export interface ContainerFactoryOptions {
   readonly createSession: IntakeFactory;
   readonly slots: JoinSlots;
+  /** Of the lanes of all containers. */
+  readonly memory: LaneMemory;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -87,7 +90,7 @@ export class ContainerFactory {
     circuitBreaker: CircuitBreakerSlot,
     { id, tier, concurrency, consumer, processor }: Blueprint,
   ): MessageContainer {
-    const { createSession, slots, runtime, logger } = this.options;
+    const { createSession, slots, memory, runtime, logger } = this.options;
     const settings = intakeSettings(binding);
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
@@ -109,6 +112,7 @@ export class ContainerFactory {
           settings,
           processor,
           lingering,
+          memory,
           // Nobody but the bus writes to a retry topic, and what is in it is only there.
           readsSuccessors: tier > 0,
           runtime,

@@ -74,7 +74,7 @@ export class DefaultIntakeSession implements IntakeSession {
         session: options.sessionIndex,
       }),
     };
-    this.#lanes = new Lanes(options.lingering ?? new LingeringHandlers());
+    this.#lanes = new Lanes(options.lingering ?? new LingeringHandlers(), options.memory);
     this.#slots = new HandlerSlots(settings.processing.maxConcurrency);
     this.#watch = new HandlerWatch({
       lanes: this.#lanes,

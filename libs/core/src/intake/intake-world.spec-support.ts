@@ -5,6 +5,7 @@ import type {
   ConsumerOptions,
   ConsumerSession,
   DriverLogger,
+  OutgoingRecord,
   TopicPartition,
 } from '@nest-event-bus/broker';
 import { memory, MemoryBroker, type MemoryBrokerOptions } from '@nest-event-bus/broker/memory';
@@ -13,6 +14,7 @@ import type { Delivery } from '../model/delivery.js';
 import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
 import type { IntakeCounts, IntakeSession, IntakeSettings } from './intake.js';
 import { createIntakeSession } from './intake-session.js';
+import { LaneMemory } from './lane-memory.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
 
 export const TOPIC = 't';
@@ -43,6 +45,7 @@ export interface IntakeUnderTestOptions {
   readonly clientId?: string;
   readonly driver?: BrokerDriver;
   readonly lingering?: LingeringHandlers;
+  readonly memory?: LaneMemory;
   readonly readsSuccessors?: boolean;
   /** The broker has stored it. */
   readonly onCommit?: (offset: number) => void;
@@ -123,6 +126,7 @@ export class IntakeWorld {
       },
       processor: options.processor ?? { process },
       lingering: options.lingering,
+      memory: options.memory ?? new LaneMemory(() => Infinity),
       readsSuccessors: options.readsSuccessors,
       runtime: this.runtime,
       logger: recordingLogger(log),
@@ -156,14 +160,22 @@ export class IntakeWorld {
   }
 
   /** A record for each key. */
-  async writeKeys(keys: readonly (string | null)[], partition = 0): Promise<void> {
+  writeKeys(keys: readonly (string | null)[], partition = 0): Promise<void> {
+    return this.#write(
+      keys.map((key, index) => ({ topic: TOPIC, partition, key, value: `secret ${index}` })),
+    );
+  }
+
+  /** Records of so many bytes, each with a key of its own. */
+  writeLarge(count: number, bytes: number, partition = 0): Promise<void> {
+    const value = Buffer.alloc(bytes);
+    return this.#write(
+      upTo(count).map((index) => ({ topic: TOPIC, partition, key: `${index}`, value })),
+    );
+  }
+
+  async #write(records: readonly OutgoingRecord[]): Promise<void> {
     const driver = memory({ broker: this.broker, clientId: 'writer' });
-    const records = keys.map((key, index) => ({
-      topic: TOPIC,
-      partition,
-      key,
-      value: `secret ${index}`,
-    }));
     await this.done(driver.producer({ lingerMs: 0 }).send(records));
     await this.done(driver.close());
   }

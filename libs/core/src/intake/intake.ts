@@ -9,6 +9,7 @@ import type { AckMode } from '../model/ack-mode.js';
 import type { ListenerType } from '../model/listener-type.js';
 import type { Decision } from '../model/delivery.js';
 import type { RecordProcessor } from '../model/outcome.js';
+import type { LaneMemory } from './lane-memory.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
 import type { PauseReason } from './pause-reason.js';
 
@@ -22,6 +23,8 @@ export interface IntakeOptions {
   readonly processor: RecordProcessor;
   /** Of the container, whose sessions share it. Left out: the session knows of itself only. */
   readonly lingering?: LingeringHandlers;
+  /** Of the process, whose sessions share it. */
+  readonly memory: LaneMemory;
   /**
    * A topic that was created in the place of its own is read, from its beginning. Left out: the
    * partition stops, and waits for an operator.

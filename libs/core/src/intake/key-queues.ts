@@ -84,18 +84,17 @@ export class KeyQueues {
     else if (this.#queues.get(queue.key) === queue) this.#queues.delete(queue.key);
   }
 
-  /** Forgets all that waits; gives the lowest of their offsets. */
-  drop(): number {
-    let lowest = Infinity;
+  /** All that waits, and nothing does any more. */
+  takeAll(): readonly LaneDelivery[] {
+    const all: LaneDelivery[] = [];
     for (const queue of this.#queues.values()) {
-      for (const { record } of queue.waiting) lowest = Math.min(lowest, record.offset);
-      queue.waiting.length = 0;
+      all.push(...queue.waiting.splice(0));
       queue.timer?.cancel();
       if (!queue.isBusy) this.#queues.delete(queue.key);
     }
     this.#ready.length = 0;
     this.#waiting = 0;
-    return lowest;
+    return all;
   }
 
   #open(key: Key, waiting: LaneDelivery[]): KeyQueue {

@@ -42,7 +42,8 @@ export class KeyedLane extends PartitionLane {
   }
 
   get hasEnough(): boolean {
-    // Far apart, so that the fetching does not start and stop for each record.
+    // Far apart, as for the bytes.
+    if (this.isHeavy) return true;
     if (this.backlog >= (this.isCrowded ? this.#enough : 2 * this.#enough)) return true;
     return this.progress.isFull || this.tracker.reachBeyondGap >= MOST_BEYOND_GAP;
   }
@@ -68,13 +69,10 @@ export class KeyedLane extends PartitionLane {
   }
 
   protected dropWaiting(): void {
-    const { backlog, pending } = this;
-    if (backlog === 0) return;
-    const first = pending.first?.record.offset ?? Infinity;
-    const lowest = Math.min(first, this.#queues.drop());
-    pending.clear();
-    this.parts.tally.dropped(backlog);
-    this.#rewindTo(lowest);
+    const waiting = [...this.pending.takeAll(), ...this.#queues.takeAll()];
+    if (waiting.length === 0) return;
+    this.dropped(waiting);
+    this.#rewindTo(waiting.reduce((low, { record }) => Math.min(low, record.offset), Infinity));
   }
 
   #handOut(): void {
@@ -153,13 +151,14 @@ export class KeyedLane extends PartitionLane {
     // What nobody asked to wait for goes on with the partition.
     if (!this.isOpen && setback.kind === 'handed-back' && !setback.delayMs)
       return this.#giveBack(queue, record.offset);
-    const { runtime, tally, sessionIndex } = this.parts;
+    const { runtime, sessionIndex } = this.parts;
     const notBefore = runtime.monotonic() + delayOf(setback, backoff);
     const past = { ...this.pastOf(record.offset), notBefore };
     this.remember(record.offset, past);
     if (!this.isOpen) return this.#giveBack(queue, record.offset);
-    tally.received();
-    this.#queues.putBack(queue, new LaneDelivery(record, past, runtime.now(), sessionIndex, this));
+    const again = new LaneDelivery(record, past, runtime.now(), sessionIndex, this);
+    this.received(again);
+    this.#queues.putBack(queue, again);
   }
 
   /** It is to be read again, and so is what waits. */

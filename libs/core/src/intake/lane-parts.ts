@@ -5,6 +5,7 @@ import type { Outcome, RecordProcessor } from '../model/outcome.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { IntakeSettings } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
+import type { LaneMemory } from './lane-memory.js';
 import type { ProgressParts } from './partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
 import type { Tally } from './tally.js';
@@ -65,6 +66,7 @@ export interface LaneParts {
     'maxPollRecords' | 'maxPollIntervalMs' | 'failureBackoff'
   >;
   readonly commits: CommitPolicy;
+  readonly memory: LaneMemory;
   readonly progress: ProgressParts;
   readonly sessionIndex: number;
   readonly observer: LaneObserver;

@@ -1,6 +1,7 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 import type { DrainReport } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
+import type { LaneMemory } from './lane-memory.js';
 import type { LingeringHandlers, WorkingSession } from './lingering-handlers.js';
 import type { PartitionLane } from './partition-lane.js';
 
@@ -11,7 +12,10 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
   readonly #lingering = new Set<PartitionLane>();
   readonly #leave: () => void;
 
-  constructor(private readonly handlers: LingeringHandlers) {
+  constructor(
+    private readonly handlers: LingeringHandlers,
+    private readonly memory: LaneMemory,
+  ) {
     this.#leave = handlers.join(this);
   }
 
@@ -44,13 +48,14 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
     if (!lanes) this.#topics.set(topic, (lanes = []));
     lanes[partition] = lane;
     this.#all.add(lane);
+    this.memory.enter();
   }
 
   /** Of a lane that has ended. Its handler may go on; until it is done nobody else gets the partition's records here. */
   remove(lane: PartitionLane): void {
     const { topic, partition } = lane;
     if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
-    this.#all.delete(lane);
+    if (this.#all.delete(lane)) this.memory.leave();
     const { running } = lane;
     if (running.length === 0) return;
     this.handlers.add(lane.name, running);

@@ -46,7 +46,7 @@ export class MemberTerm implements LaneObserver, Membership {
 
   constructor(private readonly parts: TermParts) {
     const { ledger, lanes } = parts;
-    const { driver, consumer, settings, runtime, logger } = parts.options;
+    const { driver, consumer, settings, memory, runtime, logger } = parts.options;
     const { maxPollRecords, idleBetweenPollsMs, rebalanceDrainTimeoutMs } = settings;
     const session = driver.consumer(consumer);
     const onChange = (): void => parts.onChange();
@@ -80,6 +80,7 @@ export class MemberTerm implements LaneObserver, Membership {
       session,
       lanes,
       gate,
+      memory,
       runtime,
       logger,
       maxPollRecords,

@@ -41,6 +41,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly #due: DueWait | undefined;
   /** Of records that were handed out and are not done. */
   readonly #pasts = new Map<number, Past>();
+  #heldBytes = 0;
   #phase: Phase = 'open';
   #quiet: Deferred | undefined;
 
@@ -98,13 +99,14 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** Takes the records from..to of the array, all of this partition. */
   offer(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
-    const { tally, sessionIndex } = this.parts;
+    const { sessionIndex } = this.parts;
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;
       if (!this.progress.receive(record)) continue;
       const past = this.#pasts.size === 0 ? NO_PAST : this.pastOf(record.offset);
-      this.pending.add(new LaneDelivery(record, past, receivedAt, sessionIndex, this));
-      tally.received();
+      const delivery = new LaneDelivery(record, past, receivedAt, sessionIndex, this);
+      this.pending.add(delivery);
+      this.received(delivery);
     }
   }
 
@@ -167,6 +169,24 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.tellRoom();
   }
 
+  /** It waits here, or is at work, until it is settled or dropped. */
+  protected received(delivery: LaneDelivery): void {
+    this.parts.tally.received();
+    this.#heldBytes += bytesOf(delivery);
+  }
+
+  /** These are handed out by somebody else, or here once they are read again. */
+  protected dropped(deliveries: readonly LaneDelivery[]): void {
+    this.parts.tally.dropped(deliveries.length);
+    for (const delivery of deliveries) this.#heldBytes -= bytesOf(delivery);
+  }
+
+  /** By the bytes of what it holds. Far apart, so that the fetching does not start and stop for each record. */
+  protected get isHeavy(): boolean {
+    const { enoughBytes } = this.parts.memory;
+    return this.#heldBytes >= (this.isCrowded ? enoughBytes / 2 : enoughBytes);
+  }
+
   /** Gives up what waits for its turn: it is not done, and it is not at work. */
   protected abstract dropWaiting(): void;
 
@@ -193,6 +213,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   protected settle(delivery: LaneDelivery, given: Outcome | undefined): Setback | undefined {
     const outcome = isOutcome(given) ? given : noOutcome();
     this.parts.tally.settled(outcome.kind);
+    this.#heldBytes -= bytesOf(delivery);
     delivery.end();
     if (this.#phase === 'ended') {
       this.parts.observer.onLate(this, delivery, outcome);
@@ -249,4 +270,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#due?.callOff();
     this.dropWaiting();
   }
+}
+
+/** What the objects around a record take. */
+const AROUND_A_RECORD = 400;
+
+function bytesOf({ record }: LaneDelivery): number {
+  return record.sizeInBytes + AROUND_A_RECORD;
 }

@@ -17,7 +17,7 @@ describe('what waits for its turn', () => {
     }
     expect(taken).toEqual(Array.from(taken, (_, index) => index));
     expect(queue.first?.record.offset).toBe(4_997);
-    queue.clear();
+    queue.takeAll();
     expect([queue.size, queue.first]).toEqual([0, undefined]);
   });
 });

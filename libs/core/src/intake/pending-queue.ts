@@ -20,12 +20,19 @@ export class PendingQueue {
   /** Of a queue that is not empty. */
   take(): LaneDelivery {
     const delivery = this.#deliveries[this.#head++] as LaneDelivery;
-    if (this.#head === this.#deliveries.length) this.clear();
+    if (this.#head === this.#deliveries.length) this.#clear();
     else if (this.#head === TAKEN_KEPT) this.#forgetTaken();
     return delivery;
   }
 
-  clear(): void {
+  /** All of them, and none is left. */
+  takeAll(): readonly LaneDelivery[] {
+    const all = this.#deliveries.slice(this.#head);
+    this.#clear();
+    return all;
+  }
+
+  #clear(): void {
     this.#deliveries.length = 0;
     this.#head = 0;
   }

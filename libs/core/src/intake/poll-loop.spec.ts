@@ -17,6 +17,7 @@ describe('the poll loop', () => {
       session: bench.session.asConsumer,
       lanes: bench.lanes,
       gate: bench.gate,
+      memory: bench.memory,
       runtime,
       logger: recordingLogger(bench.log),
       maxPollRecords: 3,

@@ -1,6 +1,7 @@
 import type { BrokerRecord, ConsumerSession, DriverLogger } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
 import type { LaneGate } from './lane-gate.js';
+import type { LaneMemory } from './lane-memory.js';
 import type { Lanes } from './lanes.js';
 import type { PartitionLane } from './partition-lane.js';
 
@@ -8,6 +9,7 @@ export interface PollLoopParts {
   readonly session: ConsumerSession;
   readonly lanes: Lanes;
   readonly gate: LaneGate;
+  readonly memory: LaneMemory;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   readonly maxPollRecords: number;
@@ -32,10 +34,10 @@ export class PollLoop {
 
   /** Gives the error by which the session ended, or the signal's reason. */
   async run(signal: AbortSignal): Promise<unknown> {
-    const { session, maxPollRecords } = this.parts;
+    const { session, memory, maxPollRecords } = this.parts;
     while (!signal.aborted) {
       try {
-        this.#distribute(await session.poll(maxPollRecords, signal));
+        this.#distribute(await session.poll(maxPollRecords, signal, memory.enoughBytes));
         await this.#rest(signal);
       } catch (error) {
         if (signal.aborted || this.#isOver) return error;

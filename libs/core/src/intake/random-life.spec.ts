@@ -13,6 +13,7 @@ import type { Delivery } from '../model/delivery.js';
 import { decodeMetadata } from './commit-metadata.js';
 import type { Processing } from './intake.js';
 import { isFinal, type Outcome, succeeded } from '../model/outcome.js';
+import { LaneMemory } from './lane-memory.js';
 import type { PauseReason } from './pause-reason.js';
 import {
   type IntakeUnderTest,
@@ -25,6 +26,8 @@ const PARTITIONS = 3;
 const RECORDS = 400;
 const REASONS = ['operator', 'circuit', 'routing'] as const satisfies readonly PauseReason[];
 const MAX_POLL_MS = 2_000;
+/** Of all that is held: a few records of each partition, or as many as maxPollRecords allows. */
+const LITTLE_MEMORY = 25_000;
 
 /** One assignment of one partition to one session, told by the driver. What ends after it counts for nothing. */
 class Tenure {
@@ -115,6 +118,7 @@ class Life {
   constructor(
     readonly world: IntakeWorld,
     private readonly mode: Mode,
+    private readonly memory: LaneMemory,
   ) {}
 
   get missing(): number {
@@ -142,6 +146,7 @@ class Life {
         rebalanceDrainTimeoutMs: 40,
         failureBackoff: { initialMs: 20, maxMs: 200 },
       },
+      memory: this.memory,
       consumer: { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, rebalanceTimeoutMs: 3_000 },
     });
     const member: Member = { ...underTest, tenures, pauses: new Map() };
@@ -346,7 +351,8 @@ async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<
   const world = await IntakeWorld.of(PARTITIONS, { seed });
   for (let partition = 0; partition < PARTITIONS; partition++)
     await world.writeKeys(upTo(RECORDS).map(keyOf), partition);
-  const life = new Life(world, mode);
+  const memory = new LaneMemory(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
+  const life = new Life(world, mode, memory);
   life.add('MANUAL_IMMEDIATE');
   life.add('MANUAL');
   for (const step of steps) await life.take(step);

@@ -9,6 +9,7 @@ import { abortable, Deferred, type Runtime, VirtualRuntime } from '@nest-event-b
 import { type Outcome, type RecordProcessor, succeeded } from '../model/outcome.js';
 import { type LogLine, recordingLogger } from './intake-world.spec-support.js';
 import { LaneGate } from './lane-gate.js';
+import { LaneMemory } from './lane-memory.js';
 import { Lanes } from './lanes.js';
 import { LingeringHandlers } from './lingering-handlers.js';
 import type { Hold, LaneObserver } from './lane-parts.js';
@@ -72,7 +73,8 @@ export class GateBench implements LaneObserver {
   readonly runtime = new VirtualRuntime();
   readonly session = new ScriptedSession();
   readonly ledger = new PauseLedger();
-  readonly lanes = new Lanes(new LingeringHandlers());
+  readonly memory = new LaneMemory(() => Infinity);
+  readonly lanes = new Lanes(new LingeringHandlers(), this.memory);
   readonly tally = new Tally();
   readonly log: LogLine[] = [];
   readonly holds: Hold[] = [];
@@ -120,6 +122,7 @@ export class GateBench implements LaneObserver {
           failureBackoff: { initialMs: 100, maxMs: 1_000 },
         },
         commits: { after: 'slice', waits: false },
+        memory: this.memory,
         progress: { topicId: null, budget: new MetadataBudget() },
         predecessors: [],
       },
@@ -162,5 +165,6 @@ export function recordsOf(...offsets: readonly number[]): readonly BrokerRecord[
     key: null,
     value: null,
     headers: [],
+    sizeInBytes: 0,
   }));
 }

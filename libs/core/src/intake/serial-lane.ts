@@ -39,7 +39,7 @@ export class SerialLane extends PartitionLane {
   }
 
   get hasEnough(): boolean {
-    return this.pending.size >= this.parts.settings.maxPollRecords;
+    return this.pending.size >= this.parts.settings.maxPollRecords || this.isHeavy;
   }
 
   run(): void {
@@ -50,11 +50,11 @@ export class SerialLane extends PartitionLane {
   }
 
   protected dropWaiting(): void {
-    const { first, size } = this.pending;
+    const waiting = this.pending.takeAll();
+    const [first] = waiting;
     if (!first) return;
-    this.parts.tally.dropped(size);
+    this.dropped(waiting);
     this.tracker.rewindTo(first.record.offset);
-    this.pending.clear();
   }
 
   async #work(): Promise<void> {
@@ -167,7 +167,7 @@ export class SerialLane extends PartitionLane {
   }
 
   #forget(deliveries: readonly LaneDelivery[]): void {
-    this.parts.tally.dropped(deliveries.length);
+    this.dropped(deliveries);
     for (const delivery of deliveries) delivery.end();
   }
 

@@ -10,6 +10,7 @@ const record = (values: Values = {}, given: Partial<BrokerRecord> = {}): BrokerR
   offset: 5,
   timestamp: 9_000,
   leaderEpoch: 0,
+  sizeInBytes: 0,
   key: null,
   value: null,
   headers: Object.entries(values).map(([key, value]) => ({

@@ -90,6 +90,22 @@ describe('maxPollRecords', () => {
   });
 });
 
+describe('intake.bufferBytes', () => {
+  it.each([
+    [undefined, 40],
+    // Of four partitions, each half of whose share is 125 kB.
+    [1_000_000, 5],
+  ])('%p: of records of 25 kB a slice has at most %i', async (bufferBytes, most) => {
+    const large = JSON.stringify('x'.repeat(25_000));
+    await world.write('orders', ...Array.from({ length: 100 }, () => large));
+    const options = bufferBytes === undefined ? {} : { intake: { bufferBytes } };
+    await world.startOrders([Batches], { maxPollRecords: 40 }, options);
+    await world.runtime.advance(5_000);
+    expect(handled.reduce((sum, length) => sum + length, 0)).toBe(100);
+    expect(Math.max(...handled)).toBe(most);
+  });
+});
+
 describe('idleBetweenPollsMs', () => {
   it('lets time pass between one poll and the next', async () => {
     await world.write('orders', ...five);

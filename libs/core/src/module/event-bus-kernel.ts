@@ -16,6 +16,7 @@ import { startBindings, type StartupReport } from '../container/startup.js';
 import { handlersOf } from '../discovery/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/handler-definition.js';
 import { createIntakeSession } from '../intake/intake-session.js';
+import { LaneMemory } from '../intake/lane-memory.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import {
@@ -67,7 +68,10 @@ export class EventBusKernel {
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).startup.concurrency,
     );
     const createSession = createIntakeSession;
-    this.factory = new ContainerFactory({ createSession, slots, runtime, logger });
+    const memory = new LaneMemory(
+      () => (this.#settings.options ?? EVENTBUS_DEFAULTS).intake.bufferBytes,
+    );
+    this.factory = new ContainerFactory({ createSession, slots, memory, runtime, logger });
     const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;

@@ -113,6 +113,7 @@ function brokerRecord({ value = {}, key, offset = 0, ...rest }: DeliveredRecord)
       key: name,
       value: Buffer.from(text),
     })),
+    sizeInBytes: 0,
   };
 }
 

@@ -2,13 +2,15 @@ import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 
 /** A record of its own bytes: whoever writes into it changes no other. */
 export function rawCopy(record: BrokerRecord): BrokerRecord {
-  const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers } = record;
+  const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers, sizeInBytes } =
+    record;
   return {
     topic,
     partition,
     offset,
     timestamp,
     leaderEpoch,
+    sizeInBytes,
     key: copied(key),
     value: copied(value),
     headers: headers.map((header): RecordHeader => ({

@@ -27,6 +27,7 @@ export const recordOf = (given: Partial<BrokerRecord> = {}): BrokerRecord => ({
   offset: 17,
   timestamp: 1_700_000_000_000,
   leaderEpoch: 0,
+  sizeInBytes: 15,
   key: Buffer.from('customer-7'),
   value: Buffer.from([0, 255, 1, 254]),
   headers: headers([['trace', 'a']]),

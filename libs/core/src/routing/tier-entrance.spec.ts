@@ -29,6 +29,7 @@ function record(headers: Readonly<Record<string, string>> = {}, timestamp = 900_
     key: null,
     value: null,
     leaderEpoch: 0,
+    sizeInBytes: 0,
     headers: Object.entries(headers).map(([key, value]) => ({ key, value: Buffer.from(value) })),
   };
 }
