@@ -53,6 +53,25 @@ describeWithKafka('a handler that takes its time', ({ brokers }) => {
     await stage.until('health to be UP', () => stage.health(application).status === 'UP');
   });
 
+  it('beyond maxPollIntervalMs leaves others the time to end what they are at', async () => {
+    const gate = new Deferred();
+    const calls = (key: string): number => stage.calls.filter(({ value }) => value === key).length;
+    stage.handle = ({ value }) => {
+      if (value === 'held' && calls('held') === 1) return gate.promise;
+      return value === 'late' ? sleep(realRuntime, MAX_POLL_MS) : undefined;
+    };
+    await stage.start({ ...quick, processing: { by: 'none', maxConcurrency: 4 } });
+    const before = await stage.members();
+    await stage.write('"held"');
+    await stage.until('the first to be called', () => calls('held') === 1);
+    await sleep(realRuntime, MAX_POLL_MS - 1_000);
+    await stage.write('"late"');
+    await stage.until('both to be committed', async () => (await stage.committed()) === 2);
+    expect([calls('held'), calls('late')]).toEqual([2, 1]);
+    expect(await stage.members()).not.toEqual(before);
+    gate.resolve();
+  });
+
   it.each(['a pause', 'a wait that was asked for'])(
     'is not what %s is, however long: the member stays',
     async (what) => {

@@ -9,8 +9,8 @@ export interface HandlerWatchParts {
   readonly logger: DriverLogger;
   readonly stuckHandlerMs: number;
   readonly maxPollIntervalMs: number;
-  /** A handler of a partition that is ours exceeds maxPollIntervalMs. */
-  onOverdue(): void;
+  /** These, of partitions that are ours, exceed maxPollIntervalMs. */
+  onOverdue(deliveries: readonly LaneDelivery[]): void;
 }
 
 interface Limit {
@@ -97,8 +97,8 @@ export class HandlerWatch {
     }
     if (next < Infinity) this.#wait(next);
     const latest = now - this.parts.maxPollIntervalMs;
-    if (this.parts.lanes.current.some(({ startedAt = now }) => startedAt <= latest))
-      this.parts.onOverdue();
+    const overdue = this.parts.lanes.current.filter(({ startedAt = now }) => startedAt <= latest);
+    if (overdue.length > 0) this.parts.onOverdue(overdue);
   }
 
   #report(delivery: LaneDelivery, passed: readonly Limit[], runningMs: number): void {

@@ -18,6 +18,7 @@ import type {
   IntakeStatus,
 } from './intake.js';
 import { HandlerSlots } from './handler-slots.js';
+import type { LaneDelivery } from './lane-delivery.js';
 import { Lanes } from './lanes.js';
 import { LingeringHandlers } from './lingering-handlers.js';
 import { MemberTerm } from './member-term.js';
@@ -82,7 +83,7 @@ export class DefaultIntakeSession implements IntakeSession {
       logger: this.#options.logger,
       stuckHandlerMs: settings.stuckHandlerMs,
       maxPollIntervalMs: settings.maxPollIntervalMs,
-      onOverdue: () => this.#giveUpTerm(),
+      onOverdue: (deliveries) => this.#giveUpTerm(deliveries),
     });
     this.#board = new StatusBoard(
       runtime,
@@ -214,10 +215,11 @@ export class DefaultIntakeSession implements IntakeSession {
   }
 
   /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
-  #giveUpTerm(): void {
+  #giveUpTerm(overdue: readonly LaneDelivery[]): void {
     if (this.#phase !== 'running' || !this.#term || this.#term.isGivenUp) return;
     this.#tally.membershipGivenUp();
-    this.#term.giveUp(new HandlerOverdueException(this.#options.settings.maxPollIntervalMs));
+    const { maxPollIntervalMs } = this.#options.settings;
+    this.#term.giveUp(overdue, new HandlerOverdueException(maxPollIntervalMs));
   }
 
   async #waitForReplacement(error: Error, delayMs: number): Promise<void> {
@@ -245,6 +247,7 @@ export class DefaultIntakeSession implements IntakeSession {
 
   /** False where the session was closed meanwhile. */
   async #endTerm(): Promise<boolean> {
+    await this.#term?.letFinish(this.#polling.signal);
     await this.#term
       ?.close('session-ended')
       .catch((failed: unknown) => this.#tellFailedClose(failed));

@@ -2,6 +2,7 @@ import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-e
 import type { CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
 import { Committer } from './committer.js';
+import { abortable, within } from '@nest-event-bus/broker/runtime';
 import { type AbortCause, DeliveryAbortedException } from './delivery-aborted-exception.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
@@ -42,6 +43,7 @@ export class MemberTerm implements LaneObserver, Membership {
   readonly #listener: EventBusRebalanceListener;
   readonly #polling: PollLoop;
   readonly #givenUp = new AbortController();
+  #overdue: readonly LaneDelivery[] = [];
   #isClosing = false;
 
   constructor(private readonly parts: TermParts) {
@@ -104,9 +106,32 @@ export class MemberTerm implements LaneObserver, Membership {
     return this.#givenUp.signal.aborted;
   }
 
-  /** It is to end, as if the session had failed by this. */
-  giveUp(error: Error): void {
+  /** It is to end, as if the session had failed by this: these handlers have had their time. */
+  giveUp(overdue: readonly LaneDelivery[], error: Error): void {
+    this.#overdue = overdue;
     this.#givenUp.abort(error);
+  }
+
+  /** Of a member that is given up and still there: its other handlers have the time that a rebalance leaves them. */
+  async letFinish(signal: AbortSignal): Promise<void> {
+    if (!this.isGivenUp) return;
+    const { lanes, options } = this.parts;
+    for (const delivery of this.#overdue)
+      delivery.abort(new DeliveryAbortedException('session-ended'));
+    for (const lane of lanes) {
+      this.#gate.retire(lane);
+      lane.abortWaits(new DeliveryAbortedException('session-ended'));
+    }
+    const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
+    const ended = Promise.all(others.map((delivery) => delivery.whenEnded()));
+    const timeOver = (): Error => new Error('late');
+    const { rebalanceDrainTimeoutMs } = options.settings;
+    await within(
+      options.runtime,
+      rebalanceDrainTimeoutMs,
+      abortable(ended, signal),
+      timeOver,
+    ).catch(() => undefined);
   }
 
   /** Puts the session's pause reasons into effect, and commits what is done. */

@@ -1,6 +1,7 @@
-import { Deferred } from '@nest-event-bus/broker/runtime';
+import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
-import { IntakeWorld, upTo } from './intake-world.spec-support.js';
+import type { IntakeSettings } from './intake.js';
+import { type IntakeUnderTest, IntakeWorld, upTo } from './intake-world.spec-support.js';
 
 const MAX_POLL_MS = 20_000;
 const settings = { maxPollIntervalMs: MAX_POLL_MS, stuckHandlerMs: MAX_POLL_MS } as const;
@@ -93,6 +94,123 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     await world.untilCommitted(1, 0);
     expect([member.offsets(0), member.offsets(1)]).toEqual([[0, 0], upTo(10)]);
     hanging.resolve(succeeded);
+  });
+});
+
+describe('beside a handler that exceeds maxPollIntervalMs', () => {
+  const DRAIN_MS = 10_000;
+  let world: IntakeWorld;
+  let hanging: Deferred<Outcome>;
+  beforeEach(async () => {
+    world = await IntakeWorld.of(2);
+    hanging = new Deferred();
+  });
+  afterEach(async () => {
+    hanging.resolve(succeeded);
+    await world.end();
+  });
+
+  /** The first record of partition 0 hangs when it is called first; the next two others take so long. */
+  const startedWith = async (lateMs: number, more: Partial<IntakeSettings> = {}) => {
+    let first = true;
+    let late = 0;
+    const signals = new Map<string, AbortSignal>();
+    const member = await world.started(
+      ({ record: { partition, offset }, signal }) => {
+        signals.set(`${partition}/${offset}`, signal);
+        if (partition === 0 && offset === 0) {
+          const answer = first ? hanging.promise : succeeded;
+          first = false;
+          return answer;
+        }
+        if (late-- <= 0) return succeeded;
+        return sleep(world.runtime, lateMs).then(() => succeeded);
+      },
+      { settings: { ...settings, rebalanceDrainTimeoutMs: DRAIN_MS, ...more } },
+    );
+    await world.until(() => member.handled.length > 0);
+    await world.runtime.advance(MAX_POLL_MS - 1_000);
+    late = 2;
+    return { member, signals };
+  };
+
+  const calls = ({ handled }: IntakeUnderTest, partition: number, offset: number): number =>
+    handled.filter((each) => each.partition === partition && each.offset === offset).length;
+
+  it.each([
+    ['one after the other', { ackMode: 'MANUAL_IMMEDIATE' }],
+    ['slice by slice', { ackMode: 'MANUAL' }],
+  ] as const)('another partition finishes what it is at, %s, and commits it', async (_, more) => {
+    await world.write(1, 0);
+    const { member, signals } = await startedWith(5_000, more);
+    await world.write(3, 1);
+    await world.until(() => calls(member, 1, 0) === 1);
+    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    await world.runtime.advance(3_000);
+    expect([signals.get('0/0')?.aborted, signals.get('1/0')?.aborted]).toEqual([true, false]);
+    expect(calls(member, 1, 1)).toBe(0);
+    await world.untilCommitted(3, 1);
+    await world.untilCommitted(1, 0);
+    expect(upTo(3).map((offset) => calls(member, 1, offset))).toEqual([1, 1, 1]);
+  });
+
+  it('another key of the same partition does so, too', async () => {
+    await world.writeKeys(['a']);
+    const { member } = await startedWith(5_000, {
+      processing: { by: 'key', maxConcurrency: 4 },
+    });
+    await world.writeKeys(['b', 'a', 'b']);
+    await world.until(() => calls(member, 0, 1) === 1);
+    await world.runtime.advance(5_000);
+    await world.untilCommitted(4, 0);
+    expect(upTo(4).map((offset) => calls(member, 0, offset))).toEqual([2, 1, 1, 1]);
+  });
+
+  it('nobody waits longer than for those that still end', async () => {
+    await world.write(1, 0);
+    const { member } = await startedWith(2_000);
+    await world.write(1, 1);
+    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    const since = world.runtime.monotonic();
+    await world.until(() => calls(member, 0, 0) === 2);
+    // What it is about, the end of the other handler, and the second before the next try.
+    expect(world.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
+  });
+
+  it('nobody waits longer than the drain time either', async () => {
+    await world.write(1, 0);
+    const { member, signals } = await startedWith(MAX_POLL_MS - 1_000);
+    await world.write(1, 1);
+    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    const [late] = [signals.get('1/0')];
+    await world.runtime.advance(DRAIN_MS - 1_000);
+    expect(late?.aborted).toBe(false);
+    await world.runtime.advance(2_000);
+    expect(late?.aborted).toBe(true);
+  });
+
+  it('a close does not wait for anybody', async () => {
+    await world.write(1, 0);
+    const { member } = await startedWith(9_000);
+    await world.write(1, 1);
+    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    const since = world.runtime.monotonic();
+    await world.done(member.intake.close());
+    expect(world.runtime.monotonic() - since).toBeLessThan(1_000);
+  });
+
+  it('a revocation goes its own way', async () => {
+    await world.write(1, 0);
+    const { member } = await startedWith(5_000);
+    await world.write(3, 1);
+    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    const other = world.intake(() => succeeded, { settings });
+    void other.intake.start().catch(() => undefined);
+    await world.runtime.advance(DRAIN_MS);
+    await world.untilCommitted(3, 1);
+    await world.untilCommitted(1, 0);
+    expect(member.offsets(1).filter((offset) => other.offsets(1).includes(offset))).toEqual([]);
+    expect(member.intake.status.partitionPauses).toEqual([]);
   });
 });
 
