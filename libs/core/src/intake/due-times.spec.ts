@@ -59,6 +59,36 @@ describe('a record that is not due', () => {
     await world.end();
   });
 
+  it.each(['partition', 'key'] as const)(
+    'may be one whose time cannot be told: the partition is held and asks again, by %s',
+    async (by) => {
+      const world = await IntakeWorld.of(1);
+      await world.write(4);
+      const handed: number[] = [];
+      let asked = 0;
+      const processor: RecordProcessor = {
+        process: ({ record }) => {
+          handed.push(record.offset);
+          return succeeded;
+        },
+        dueAt: ({ offset }) => {
+          if (offset === 2 && asked++ < 2) throw new Error('who knows?');
+          return 0;
+        },
+      };
+      const settings = { processing: { by, maxConcurrency: 4 } };
+      const { intake } = await world.started(undefined, { processor, settings });
+      await world.until(() => asked === 1);
+      await world.until(() => intake.status.partitionPauses.length > 0);
+      const [pause] = intake.status.partitionPauses;
+      expect([pause?.reasons, pause?.error?.message]).toEqual([['backoff'], 'who knows?']);
+      await world.untilCommitted(4);
+      expect(handed).toEqual(upTo(4));
+      expect(intake.counts).toMatchObject({ succeeded: 4, inFlight: 0 });
+      await world.end();
+    },
+  );
+
   it('stops the fetching of its partition when as many wait as one slice holds', async () => {
     const { world, intake, handed, pauses } = await dueIn(upTo(30).map(() => 60_000));
     await world.runtime.advance(1_000);

@@ -119,14 +119,16 @@ export class KeyedLane extends PartitionLane {
     this.#running.delete(delivery);
     try {
       this.#conclude(queue, delivery, outcome);
-      if (this.isAwaited && this.#running.size === 0) {
-        if (!this.hasEnded) this.#tellDone();
-        this.tellQuiet();
-      }
     } finally {
       if (!this.#overdue.delete(delivery)) this.parts.slots.release();
+      if (this.isAwaited && this.#running.size === 0) this.#becomeQuiet();
     }
     this.run();
+  }
+
+  #becomeQuiet(): void {
+    this.tellQuiet();
+    if (!this.hasEnded) this.#tellDone();
   }
 
   #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
