@@ -5,6 +5,7 @@ import type { ResolvedBinding } from './resolved-binding.js';
 import type { RuleSubject } from './rules/binding-rule.js';
 import { exceptionRoutingRules } from './rules/exception-routing-rules.js';
 import { idempotencyRules } from './rules/idempotency-rules.js';
+import { formatRules } from './rules/format-rules.js';
 import { processingRules } from './rules/processing-rules.js';
 import { retryRules } from './rules/retry-rules.js';
 import { timingRules } from './rules/timing-rules.js';
@@ -17,6 +18,7 @@ import { below, Violations } from './violations.js';
 const RULES = [
   ...timingRules,
   ...retryRules,
+  ...formatRules,
   ...processingRules,
   ...exceptionRoutingRules,
   ...topicRules,

@@ -140,6 +140,15 @@ describe('A preset', () => {
     expect(resolvedOrders(batch).maxPollRecords).toBe(200);
   });
 
+  it('brokers trusts the types of its own system only, unless somebody says otherwise', () => {
+    const types = { 'com.extractor.unraveldocs.ocr.Done': class {} };
+    const { deserializer, typedJson } = resolvedOrders({ preset: 'brokers', typedJson: { types } });
+    expect(deserializer).toBe('typed-json');
+    expect(typedJson).toEqual({ types, trustedPackages: ['com.extractor.unraveldocs.*'] });
+    const own = { types: { 'com.shop.Order': class {} }, trustedPackages: ['com.shop'] };
+    expect(resolvedOrders({ preset: 'brokers', typedJson: own }).typedJson).toEqual(own);
+  });
+
   it('brokers never retries what S3 gives up on at once', () => {
     expect(resolvedOrders({ preset: 'brokers' }).retry.nonRetryableExceptions).toEqual([
       'IllegalArgumentException',

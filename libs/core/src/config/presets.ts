@@ -90,6 +90,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },
+      typedJson: { trustedPackages: ['com.extractor.unraveldocs.*'] },
       // S3 creates what is missing when it starts.
       provisioning: 'create',
       topics: {

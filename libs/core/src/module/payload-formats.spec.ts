@@ -160,7 +160,8 @@ describe('typedJson', () => {
   });
 
   it('trustedPackages keep all others out', async () => {
-    const typedJson = { types, trustedPackages: ['com.shop.*'] };
+    const trusted = { 'com.shop.OrderPlaced': OrderPlaced };
+    const typedJson = { types: trusted, trustedPackages: ['com.shop.*'] };
     await start({ deserializer: 'typed-json', typedJson });
     await world.write(
       'orders',

@@ -1,4 +1,5 @@
 import type { TypeClass } from '../../config/format-properties.js';
+import { isTrusted } from '../../config/trusted-packages.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
 const LONGEST_ID = 200;
@@ -20,7 +21,7 @@ export class TypeRegistry {
   /** Throws where nothing may be made of it. */
   classOf(id: string): TypeClass {
     const shown = id.length > LONGEST_ID ? `${id.slice(0, LONGEST_ID)}…` : id;
-    if (!this.#trustedPackages.some((trusted) => isIn(trusted, id)))
+    if (!isTrusted(this.#trustedPackages, id))
       throw new UnreadableValueError(`its type '${shown}' is in no trusted package`);
     const type = this.#classes.get(id);
     if (!type) throw new UnreadableValueError(`its type '${shown}' is not registered`);
@@ -32,11 +33,4 @@ export class TypeRegistry {
     if (typeof event !== 'object' || event === null) return undefined;
     return this.#ids.get((Object.getPrototypeOf(event) as object | null)?.constructor);
   }
-}
-
-/** `com.shop` is that package, `com.shop.*` it and all below it, `*` everything. */
-function isIn(trusted: string, id: string): boolean {
-  if (trusted === '*') return true;
-  if (trusted.endsWith('.*')) return id.startsWith(trusted.slice(0, -1));
-  return id.slice(0, Math.max(id.lastIndexOf('.'), 0)) === trusted;
 }
