@@ -60,6 +60,25 @@ function outcomes({ needing }: ContractSuite): void {
     });
   });
 
+  promise(
+    'what a member commits while one is open is newer than its offsets, and stays',
+    async (world) => {
+      const [topic, groupId] = [await world.topic(), world.name('group')];
+      await world.write(topic, ['a', 'b']);
+      const member = await world.join({ topics: [topic], groupId });
+      const { memberId, generation } = member.session;
+      const producer = transactional(world);
+      const transaction = await producer.transaction();
+      const offsets = [{ topic, partition: 0, offset: 2 }];
+      await transaction.sendOffsets({ groupId, memberId, generation, offsets });
+      await world.within(member.session.commit([{ topic, partition: 0, offset: 1 }]), 'a commit');
+      await world.within(transaction.commit(), 'the commit of the transaction');
+      // The next one begins when this one has ended everywhere.
+      await (await world.within(producer.transaction(), 'the next transaction')).abort();
+      assert.equal((await world.admin.groupOffsets(groupId))[0]?.offset, 1);
+    },
+  );
+
   promise('one follows another, each with its own outcome', async (world) => {
     const topic = await world.topic();
     const producer = transactional(world);

@@ -3,25 +3,32 @@ import type { TopicPartition } from '../../port/record.js';
 
 export type StoredOffset = TopicPartition & CommittedOffset;
 
+interface Entry {
+  readonly offset: StoredOffset;
+  /** Its place in the order in which the broker was told. */
+  readonly place: number;
+}
+
 /** What one group has committed, and what open transactions would commit. */
 export class OffsetStore {
-  readonly #committed = new Map<string, StoredOffset>();
-  readonly #pending = new Map<number, Map<string, StoredOffset>>();
+  readonly #committed = new Map<string, Entry>();
+  readonly #pending = new Map<number, Map<string, Entry>>();
+  #places = 0;
 
   get isEmpty(): boolean {
     return this.#committed.size === 0 && this.#pending.size === 0;
   }
 
   commit(offset: OffsetCommit): void {
-    this.#committed.set(keyOf(offset), stored(offset));
+    this.#committed.set(keyOf(offset), this.#entryOf(offset));
   }
 
   find(partition: TopicPartition): StoredOffset | undefined {
-    return this.#committed.get(keyOf(partition));
+    return this.#committed.get(keyOf(partition))?.offset;
   }
 
   all(): readonly StoredOffset[] {
-    return [...this.#committed.values()];
+    return [...this.#committed.values()].map(({ offset }) => offset);
   }
 
   delete(partition: TopicPartition): void {
@@ -37,20 +44,29 @@ export class OffsetStore {
   }
 
   prepare(producerId: number, offset: OffsetCommit): void {
-    const pending = this.#pending.get(producerId) ?? new Map<string, StoredOffset>();
-    this.#pending.set(producerId, pending.set(keyOf(offset), stored(offset)));
+    const pending = this.#pending.get(producerId) ?? new Map<string, Entry>();
+    this.#pending.set(producerId, pending.set(keyOf(offset), this.#entryOf(offset)));
   }
+
+  /** What was committed after the transaction was told of its offset is newer, and stays. */
 
   endTransaction(producerId: number, outcome: 'commit' | 'abort'): void {
     const pending = this.#pending.get(producerId);
     this.#pending.delete(producerId);
     if (outcome === 'abort' || !pending) return;
-    for (const offset of pending.values()) this.commit(offset);
+    for (const [key, entry] of pending) {
+      const { place = 0 } = this.#committed.get(key) ?? {};
+      if (place < entry.place) this.#committed.set(key, entry);
+    }
   }
 
   isPending(partition: TopicPartition): boolean {
     const key = keyOf(partition);
     return [...this.#pending.values()].some((pending) => pending.has(key));
+  }
+
+  #entryOf(offset: OffsetCommit): Entry {
+    return { offset: stored(offset), place: ++this.#places };
   }
 }
 
