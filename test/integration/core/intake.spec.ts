@@ -81,6 +81,7 @@ class Stage {
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',
         strictCommits: false,
+        isTransactional: false,
         listenerType: 'SINGLE',
         processing: { by: 'partition', maxConcurrency: 64 },
         stuckHandlerMs: 60_000,

@@ -71,6 +71,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',
         strictCommits: false,
+        isTransactional: false,
         listenerType: 'SINGLE',
         processing: { by: 'partition', maxConcurrency: 64 },
         stuckHandlerMs: 60_000,

@@ -36,8 +36,8 @@ export function tierConsumer(binding: ResolvedBinding, tier: ResolvedTier): Cons
 export function intakeSettings(binding: ResolvedBinding): IntakeSettings {
   return {
     ackMode: binding.ackMode,
-    // A commit that was still under way could land on that of a transaction, and take it back.
-    strictCommits: binding.commit.strict || binding.transactions.enabled,
+    strictCommits: binding.commit.strict,
+    isTransactional: binding.transactions.enabled,
     listenerType: binding.listenerType,
     processing: binding.processing,
     stuckHandlerMs: binding.stuckHandlerMs,

@@ -140,6 +140,7 @@ describe('what a binding says to its sessions', () => {
       ...said,
       ackMode: 'MANUAL',
       strictCommits: true,
+      isTransactional: false,
       rebalanceDrainTimeoutMs: 4_000,
       failureBackoff: { initialMs: 1_000, maxMs: 30_000 },
     });

@@ -25,10 +25,11 @@ export function createLane(assigned: AssignedPartition, options: LaneOptions): P
 
 /** A BATCH listener's progress is that of whole slices, whatever its acknowledgement mode. */
 function commitPolicyOf(
-  { ackMode, strictCommits }: IntakeSettings,
+  { ackMode, strictCommits, isTransactional }: IntakeSettings,
   isBatch: boolean,
 ): CommitPolicy {
   const isImmediate = ackMode === AckMode.MANUAL_IMMEDIATE;
-  if (isBatch) return { after: 'slice', waits: isImmediate || strictCommits };
-  return { after: isImmediate ? 'record' : 'slice', waits: strictCommits };
+  const waits = strictCommits || isTransactional || (isBatch && isImmediate);
+  const after = isImmediate && !isBatch ? 'record' : 'slice';
+  return { after, waits, yields: isTransactional };
 }

@@ -114,6 +114,7 @@ export class IntakeWorld {
       settings: {
         ackMode: 'MANUAL_IMMEDIATE',
         strictCommits: false,
+        isTransactional: false,
         listenerType: 'SINGLE',
         processing: { by: 'partition', maxConcurrency: 4 },
         stuckHandlerMs: 60_000,

@@ -45,6 +45,8 @@ export interface IntakeSettings {
   readonly ackMode: AckMode;
   /** Every commit is awaited before the next record is handed out. */
   readonly strictCommits: boolean;
+  /** The processor commits offsets itself, with what it writes. */
+  readonly isTransactional: boolean;
   readonly listenerType: ListenerType;
   readonly processing: Processing;
   /** Of one slice, that is of one partition in one poll. */

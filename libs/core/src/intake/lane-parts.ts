@@ -51,10 +51,15 @@ export interface Membership {
   stored(partition: TopicPartition): Promise<number>;
 }
 
-/** When what is done is committed; `waits`: nothing is handed out until it is. */
+/**
+ * When what is done is committed. `waits`: nothing is handed out until it is. `yields`: nothing is
+ * committed while a record is at work, for that one may be committed with something else: what
+ * lands after it, or between its steps, would take it back.
+ */
 export interface CommitPolicy {
   readonly after: 'record' | 'slice';
   readonly waits: boolean;
+  readonly yields: boolean;
 }
 
 export interface LaneParts {

@@ -153,6 +153,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** What is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
+    if (this.parts.commits.yields && this.running.length > 0) return undefined;
     return this.progress.commitPoint();
   }
 

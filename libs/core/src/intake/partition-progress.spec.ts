@@ -43,6 +43,17 @@ describe('what is committed of a partition', () => {
     expect(progress.commitPoint()).toBeUndefined();
   });
 
+  it('is told again where the group has taken an older one since', () => {
+    const progress = progressWith();
+    receive(progress, 0, 1);
+    progress.tracker.complete(0);
+    const older = progress.commitPoint();
+    progress.tracker.complete(1);
+    const newer = progress.commitPoint();
+    for (const point of [newer, older]) if (point) progress.confirm(point);
+    expect(progress.commitPoint()).toEqual(newer);
+  });
+
   it('is told again where only what is done beyond the gap has changed', () => {
     const progress = withGap();
     const first = progress.commitPoint();

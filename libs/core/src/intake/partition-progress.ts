@@ -72,7 +72,6 @@ export class PartitionProgress {
   }
 
   confirm({ offset, metadata = null }: OffsetCommit): void {
-    if (offset < this.#committed) return;
     this.#committed = offset;
     this.#metadata = metadata;
   }

@@ -121,7 +121,7 @@ export class GateBench implements LaneObserver {
           maxPollIntervalMs: 60_000,
           failureBackoff: { initialMs: 100, maxMs: 1_000 },
         },
-        commits: { after: 'slice', waits: false },
+        commits: { after: 'slice', waits: false, yields: false },
         memory: this.memory,
         progress: { topicId: null, budget: new MetadataBudget() },
         predecessors: [],
