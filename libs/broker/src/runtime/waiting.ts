@@ -62,6 +62,18 @@ export function within<T>(
   });
 }
 
+/** Whether it resolves in time. Never rejects. */
+export function resolvesWithin(
+  runtime: Runtime,
+  timeoutMs: number,
+  promise: Promise<unknown>,
+): Promise<boolean> {
+  return within(runtime, timeoutMs, promise, () => new Error('late')).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Gives the promise's result, or rejects with the signal's reason as soon as it aborts. */
 export function abortable<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;

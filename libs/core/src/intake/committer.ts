@@ -13,7 +13,7 @@ import {
   Deferred,
   type Runtime,
   type Timer,
-  within,
+  resolvesWithin,
 } from '@nest-event-bus/broker/runtime';
 import type { MetadataBudget } from './metadata-budget.js';
 import { nameOf } from './partition-name.js';
@@ -105,11 +105,7 @@ export class Committer {
   async flush(sources: readonly CommitSource[], timeoutMs: number): Promise<boolean> {
     const stored = Promise.all(sources.map(async (source) => this.whenStored(source)));
     this.#wake();
-    const late = (): Error => new Error('late');
-    return within(this.parts.runtime, timeoutMs, stored, late).then(
-      () => true,
-      () => false,
-    );
+    return resolvesWithin(this.parts.runtime, timeoutMs, stored);
   }
 
   /** No further try. */

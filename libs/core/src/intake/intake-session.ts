@@ -18,7 +18,7 @@ import type {
   IntakeStatus,
 } from './intake.js';
 import { HandlerSlots } from './handler-slots.js';
-import type { LaneDelivery } from './lane-delivery.js';
+import { type LaneDelivery, placeOf } from './lane-delivery.js';
 import { Lanes } from './lanes.js';
 import { LingeringHandlers } from './lingering-handlers.js';
 import { MemberTerm } from './member-term.js';
@@ -154,8 +154,9 @@ export class DefaultIntakeSession implements IntakeSession {
   /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
   async #outlast(timeoutMs: number): Promise<DrainReport> {
     const { lingering } = this.#lanes;
-    const complete = await whenAllQuiet(this.#options.runtime, lingering, timeoutMs);
-    return { complete, abandoned: this.#lanes.atWork };
+    const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
+    await whenAllQuiet(this.#options.runtime, lingering, timeoutMs);
+    return { complete: abandoned.length === 0, abandoned };
   }
 
   async #close(): Promise<void> {
@@ -248,6 +249,8 @@ export class DefaultIntakeSession implements IntakeSession {
   /** False where the session was closed meanwhile. */
   async #endTerm(): Promise<boolean> {
     await this.#term?.letFinish(this.#polling.signal);
+    // Whoever drains waits for its handlers, too.
+    if (this.#phase !== 'running') return false;
     await this.#term
       ?.close('session-ended')
       .catch((failed: unknown) => this.#tellFailedClose(failed));

@@ -114,8 +114,9 @@ export interface IntakeCounts {
 }
 
 export interface DrainReport {
-  /** False when handlers were still running at the deadline, or when what is done could not be committed: those records are redelivered. */
+  /** Everything that was handed out is done and committed. */
   readonly complete: boolean;
+  /** Delivered again, here or elsewhere: their handlers ran beyond the deadline, or beyond the assignment of their partition. */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
 }
 

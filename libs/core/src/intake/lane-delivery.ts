@@ -188,3 +188,8 @@ export class LaneDelivery implements Delivery {
     (this.#wait ??= new LazySignal()).abort(reason);
   }
 }
+
+/** Where in the log its record is. */
+export function placeOf({ record: { topic, partition, offset } }: LaneDelivery) {
+  return { topic, partition, offset };
+}

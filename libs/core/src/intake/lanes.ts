@@ -1,5 +1,4 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
-import type { DrainReport } from './intake.js';
 import type { LaneDelivery } from './lane-delivery.js';
 import type { LaneMemory } from './lane-memory.js';
 import type { LingeringHandlers, WorkingSession } from './lingering-handlers.js';
@@ -83,14 +82,5 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
 
   get running(): readonly LaneDelivery[] {
     return [...this.#all, ...this.#lingering].flatMap((lane) => lane.running);
-  }
-
-  /** Where the running handlers are. */
-  get atWork(): DrainReport['abandoned'] {
-    return this.running.map(({ record: { topic, partition, offset } }) => ({
-      topic,
-      partition,
-      offset,
-    }));
   }
 }

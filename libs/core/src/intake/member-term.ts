@@ -1,14 +1,14 @@
 import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-event-bus/broker';
+import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
 import { Committer } from './committer.js';
-import { abortable, within } from '@nest-event-bus/broker/runtime';
 import { type AbortCause, DeliveryAbortedException } from './delivery-aborted-exception.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';
 import type { Decision } from '../model/delivery.js';
-import type { LaneDelivery } from './lane-delivery.js';
+import { type LaneDelivery, placeOf } from './lane-delivery.js';
 import { LaneGate } from './lane-gate.js';
 import type { Lanes } from './lanes.js';
 import type { Hold, LaneObserver, Membership } from './lane-parts.js';
@@ -124,14 +124,8 @@ export class MemberTerm implements LaneObserver, Membership {
     }
     const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
     const ended = Promise.all(others.map((delivery) => delivery.whenEnded()));
-    const timeOver = (): Error => new Error('late');
     const { rebalanceDrainTimeoutMs } = options.settings;
-    await within(
-      options.runtime,
-      rebalanceDrainTimeoutMs,
-      abortable(ended, signal),
-      timeOver,
-    ).catch(() => undefined);
+    await resolvesWithin(options.runtime, rebalanceDrainTimeoutMs, abortable(ended, signal));
   }
 
   /** Puts the session's pause reasons into effect, and commits what is done. */
@@ -165,16 +159,20 @@ export class MemberTerm implements LaneObserver, Membership {
   async settle(timeoutMs: number, cause: AbortCause): Promise<DrainReport> {
     const { lanes, options } = this.parts;
     this.#gate.update();
-    const all = [...lanes, ...lanes.lingering];
+    const late = lanes.lingering.flatMap(({ running }) => running);
+    const own = [...lanes];
+    const all = [...own, ...lanes.lingering];
     for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
-    const isQuiet = await whenAllQuiet(options.runtime, all, timeoutMs);
-    const abandoned = lanes.atWork;
+    await whenAllQuiet(options.runtime, all, timeoutMs);
     for (const lane of all) {
       lane.end();
       lane.abort(new DeliveryAbortedException(cause));
     }
-    const isCommitted = await this.flush();
-    return { complete: isQuiet && isCommitted, abandoned };
+    await this.flush();
+    // Those that were taken away meanwhile count, too.
+    const isCommitted = own.every((lane) => lane.commitPoint() === undefined);
+    const abandoned = [...late, ...own.flatMap(({ cutOff }) => cutOff)].map(placeOf);
+    return { complete: isCommitted && abandoned.length === 0, abandoned };
   }
 
   /** Commits what is done, leaves the group and ends all lanes. */

@@ -43,6 +43,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly #pasts = new Map<number, Past>();
   #heldBytes = 0;
   #phase: Phase = 'open';
+  #cutOff: readonly LaneDelivery[] = [];
   #quiet: Deferred | undefined;
 
   constructor(
@@ -87,6 +88,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.#phase === 'ended';
   }
 
+  /** Those that a handler had when it ended: what that does comes to nothing, and they are delivered again. */
+  get cutOff(): readonly LaneDelivery[] {
+    return this.#cutOff;
+  }
+
   /** Its first record is not due yet. */
   get isWaiting(): boolean {
     return this.#due?.isWaiting ?? false;
@@ -128,6 +134,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** The assignment is over, or its time is: what ends from now on does not move the watermark. */
   end(): void {
+    if (this.#phase !== 'ended') this.#cutOff = this.running;
     this.#phase = 'ended';
     this.#drop();
   }

@@ -8,7 +8,7 @@ import {
   type PositionReset,
   type TopicPartition,
 } from '@nest-event-bus/broker';
-import { type Runtime, within } from '@nest-event-bus/broker/runtime';
+import { resolvesWithin, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommitSource, Committer } from './committer.js';
 import { DeliveryAbortedException } from './delivery-aborted-exception.js';
 import type { LaneGate } from './lane-gate.js';
@@ -214,20 +214,16 @@ function skipTo(lane: PartitionLane, offset: number): void {
   if (!lane.isHeld && !lane.hasEnded) lane.tracker.reach(offset);
 }
 
-/** Whether no handler of these lanes runs any more, waited for no longer than this. */
+/** Resolves when no handler of these lanes runs any more; no later than this. */
 export async function whenAllQuiet(
   runtime: Runtime,
   lanes: readonly PartitionLane[],
   timeoutMs: number,
-): Promise<boolean> {
+): Promise<void> {
   const busy = lanes.filter((lane) => lane.running.length > 0);
-  if (busy.length === 0) return true;
-  if (timeoutMs <= 0) return false;
-  const quiet = Promise.allSettled(busy.map((lane) => lane.whenQuiet()));
-  return within(runtime, timeoutMs, quiet, () => new Error('late')).then(
-    () => true,
-    () => false,
-  );
+  if (busy.length === 0 || timeoutMs <= 0) return;
+  const quiet = Promise.all(busy.map((lane) => lane.whenQuiet()));
+  await resolvesWithin(runtime, timeoutMs, quiet);
 }
 
 function positionOf({ topic, partition, committed, running }: PartitionLane) {
