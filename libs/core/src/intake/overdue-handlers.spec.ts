@@ -216,7 +216,11 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
 
 describe('a member stays in its group', () => {
   let world: IntakeWorld;
-  beforeEach(async () => (world = await IntakeWorld.of(1)));
+  // As much is done beyond the gap in here twice.
+  const METADATA_LIMIT = 120;
+  beforeEach(
+    async () => (world = await IntakeWorld.of(1, { offsetMetadataLimit: METADATA_LIMIT })),
+  );
   afterEach(() => world.end());
 
   it.each([
@@ -248,6 +252,8 @@ describe('a member stays in its group', () => {
     if (why === 'pause') await world.done(member.intake.pause('operator'));
     await world.runtime.advance(longMs);
     expect(member.intake.status).toMatchObject({ state: 'joined', stuckHandlers: 0 });
+    const { metadata } = (await world.commitOf()) ?? {};
+    expect((metadata?.length ?? 0) > METADATA_LIMIT / 2).toBe(why === 'full');
     isFree = true;
     member.intake.resume('operator');
     await world.until(() => member.intake.counts.succeeded === 200);
