@@ -54,6 +54,7 @@ export class LaneDelivery implements Delivery {
   #readySince: number | undefined;
   #startedAt: number | undefined;
   #records = 1;
+  #trouble: Error | undefined;
   #hasEnded = false;
   #work: LazySignal | undefined;
   #wait: LazySignal | undefined;
@@ -105,7 +106,7 @@ export class LaneDelivery implements Delivery {
     return this.past.undecided;
   }
 
-  /** When its handler began, by the monotonic clock; undefined for one that answered at once. */
+  /** When its handler began, by the monotonic clock; undefined for one that has answered. */
   get startedAt(): number | undefined {
     return this.#startedAt;
   }
@@ -120,6 +121,17 @@ export class LaneDelivery implements Delivery {
   begin(now: number, records = 1): void {
     this.#startedAt = now;
     this.#records = records;
+    this.#trouble = undefined;
+  }
+
+  settles(trouble?: Error): void {
+    this.#startedAt = undefined;
+    this.#trouble = trouble;
+  }
+
+  /** What keeps it from being over, although its handler has answered. */
+  get trouble(): Error | undefined {
+    return this.#trouble;
   }
 
   get records(): number {

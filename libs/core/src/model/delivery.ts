@@ -34,6 +34,11 @@ export interface Delivery {
   readonly sessionIndex: number;
   /** For who commits the record's offset with something else. */
   readonly assignment?: Assignment;
+  /**
+   * Its handler has answered, and what it did is being put down: that takes as long as the world is
+   * broken, and is no time of the handler's. With what it waits for, if it does. Left out: nobody counts.
+   */
+  settles?(trouble?: Error): void;
   /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
   /**

@@ -26,6 +26,8 @@ export interface TransactionWork {
   readonly outputs: readonly OutgoingRecord[];
   readonly offset: OffsetCommit;
   readonly assignment: Assignment;
+  /** It waits for the cluster; undefined when that is over. */
+  onTrouble(error: Error | undefined): void;
 }
 
 /** `not-ours`: none of it counts, and whoever owns the partition now does the work. */
@@ -43,6 +45,8 @@ const RETRY = { initialMs: 100, maxMs: 5_000 };
 /** The transactions of one session: its partitions take turns with its one producer. */
 export class SessionTransactions {
   readonly #closing = new AbortController();
+  readonly #waiting = new Set<TransactionWork>();
+  #trouble: Error | undefined;
   #producer: ProducerSession;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -59,8 +63,14 @@ export class SessionTransactions {
   }
 
   /** Rejects with the reason for which none of it counts. */
-  commit(work: TransactionWork): Promise<TransactionEnd> {
-    return this.#inTurn(() => this.#commit(work));
+  async commit(work: TransactionWork): Promise<TransactionEnd> {
+    this.#waiting.add(work);
+    if (this.#trouble) work.onTrouble(this.#trouble);
+    try {
+      return await this.#inTurn(() => this.#commit(work));
+    } finally {
+      this.#waiting.delete(work);
+    }
   }
 
   /** Never rejects. */
@@ -69,7 +79,8 @@ export class SessionTransactions {
     await this.#discard(this.#producer);
   }
 
-  async #commit({ outputs, offset, assignment }: TransactionWork): Promise<TransactionEnd> {
+  async #commit(work: TransactionWork): Promise<TransactionEnd> {
+    const { outputs, offset, assignment } = work;
     if (!assignment.member()) return 'not-ours';
     const transaction = await this.#begin();
     try {
@@ -80,7 +91,7 @@ export class SessionTransactions {
       await transaction.commit();
       return 'committed';
     } catch (error) {
-      return this.#failed(transaction, error, { outputs, offset, assignment });
+      return this.#failed(transaction, error, work);
     }
   }
 
@@ -156,18 +167,30 @@ export class SessionTransactions {
 
   /** Until it succeeds or the session is closed. */
   async #persist(attempt: () => Promise<void>): Promise<void> {
-    const { runtime, logger } = this.parts;
+    const { runtime } = this.parts;
     const backoff = new Backoff(runtime, RETRY);
     while (!this.#closing.signal.aborted) {
       try {
-        return await attempt();
+        await attempt();
+        return this.#tell(undefined);
       } catch (error) {
-        logger.debug('The transactions of a session wait for the cluster', {
-          reason: String(error),
-        });
+        this.#tell(error as Error);
         await sleep(runtime, backoff.next(), this.#closing.signal).catch(() => undefined);
       }
     }
+  }
+
+  /** In the log when it begins and when it ends; to those that wait, always. */
+  #tell(trouble: Error | undefined): void {
+    const { transactionalId, logger } = this.parts;
+    if (trouble && !this.#trouble)
+      logger.warn('Transactions wait for the cluster', {
+        transactionalId,
+        reason: String(trouble),
+      });
+    if (this.#trouble && !trouble) logger.info('Transactions go on', { transactionalId });
+    this.#trouble = trouble;
+    for (const work of this.#waiting) work.onTrouble(trouble);
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {

@@ -53,6 +53,7 @@ export class SliceTransactions {
    * done: what was handled behind it does not count, for an offset says that all before it is done.
    */
   async settle(handled: readonly Handled[]): Promise<readonly Outcome[]> {
+    tell(handled, undefined);
     const end = handled.findIndex(({ outcome }) => !isFinal(outcome));
     const stopped = handled[end]?.outcome;
     const done = stopped ? handled.slice(0, end) : handled;
@@ -70,7 +71,8 @@ export class SliceTransactions {
     const offset = offsetBehind(last);
     let ending: TransactionEnd;
     try {
-      ending = await session.commit({ outputs, offset, assignment });
+      const onTrouble = (trouble: Error | undefined): void => tell(done, trouble);
+      ending = await session.commit({ outputs, offset, assignment, onTrouble });
     } catch (error) {
       const isBadOutput = isBad(error);
       return isBadOutput && done.length > 1
@@ -91,6 +93,10 @@ export class SliceTransactions {
     }
     return outcomes;
   }
+}
+
+function tell(handled: readonly Handled[], trouble: Error | undefined): void {
+  for (const { delivery } of handled) delivery.settles?.(trouble);
 }
 
 function offsetBehind({ record }: Delivery): OffsetCommit {

@@ -32,7 +32,10 @@ export class TransactionalProcessor implements RecordProcessor {
   }
 
   async processSlice(slice: readonly Delivery[]): Promise<readonly Outcome[]> {
-    return this.transactions.settle(await this.#handle(slice));
+    const handled = await this.#handle(slice);
+    // Those behind them have no handler either, until they are given to one.
+    for (const delivery of slice.slice(handled.length)) delivery.settles?.();
+    return this.transactions.settle(handled);
   }
 
   /** As many as there is time for; nothing is begun when the partition is asked back or is to pause. */
