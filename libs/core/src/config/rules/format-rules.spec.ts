@@ -9,7 +9,7 @@ describe('UNTRUSTED_TYPE', () => {
 
   it('refuses a type whose every record would be dead-lettered', () => {
     expect(complaints({ typedJson: { types, trustedPackages: ['com.shop'] } })).toEqual([
-      "UNTRUSTED_TYPE bindings.orders.typedJson.types: has types that no record may name: org.shop.Order, Order; typedJson.trustedPackages is a list of com.shop (from the options). Add their packages to typedJson.trustedPackages, or take them out.",
+      'UNTRUSTED_TYPE bindings.orders.typedJson.types: has types that no record may name: org.shop.Order, Order; typedJson.trustedPackages is a list of com.shop (from the options). Add their packages to typedJson.trustedPackages, or take them out.',
     ]);
   });
 
