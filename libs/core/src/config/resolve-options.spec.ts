@@ -409,6 +409,46 @@ describe('A decorator', () => {
       ['fresh', 1],
     ]);
   });
+
+  describe('of a handler that takes whole slices', () => {
+    const handlers = [
+      { binding: 'orders', source: '@A', form: 'slice', properties: { concurrency: 2 } },
+    ] as const;
+    const single = { listenerType: 'SINGLE' } as const;
+
+    it('makes its binding a BATCH listener, with all that follows from it', () => {
+      const said = { batchFailureStrategy: 'DLQ_AND_CONTINUE' };
+      const { bindings, inert } = resolveOptions(orders({ ...said, retry: { tiers: [] } }), {
+        handlers,
+      });
+      expect(bindings).toMatchObject([
+        { ...said, listenerType: 'BATCH', maxPollRecords: 200, concurrency: 2 },
+      ]);
+      expect(inert).toEqual([]);
+    });
+
+    it('counts before what all bindings have in common', () => {
+      const options = orders({}, { defaults: single });
+      expect(resolveOptions(options, { handlers }).bindings).toMatchObject([
+        { listenerType: 'BATCH' },
+      ]);
+    });
+
+    it.each([
+      ['the options', orders(single), handlers, 'bindings.orders'],
+      ['its own options', orders(), [{ ...handlers[0], properties: single }], '@A (orders)'],
+    ])('cannot take single records, as %s say', (_, options, refused, path) => {
+      expect(complaints(options, { handlers: refused })).toEqual([
+        `LISTENER_TYPE ${path}.listenerType: must be 'BATCH', since @EventHandler.Batch on @A takes whole slices; got 'SINGLE'. Leave it out, or use @EventHandler for single records.`,
+      ]);
+    });
+
+    it('is named where it does not go with something else', () => {
+      expect(complaints(orders({ processing: { by: 'key' } }), { handlers })).toEqual([
+        expect.stringContaining("listenerType is 'BATCH' (from @EventHandler.Batch on @A)"),
+      ]);
+    });
+  });
 });
 
 describe('Two decorators of one binding', () => {

@@ -16,6 +16,7 @@ import { draftBinding, type BindingDraft, type BindingLayer } from './resolve-bi
 import { isReachable, requireReachable, resolveClusters } from './resolve-clusters.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 import type { BindingContext, ResolvedCluster, ResolvedOptions } from './resolved-options.js';
+import { layerOfSlices, rejectSingleListener } from './slice-handlers.js';
 import type { TopicBindingProperties } from './topic-binding-properties.js';
 import { below, Violations } from './violations.js';
 
@@ -35,6 +36,8 @@ export interface OptionLayers {
 export interface HandlerLayer {
   readonly binding: string;
   readonly source: string;
+  /** `slice` where one call takes a whole slice. */
+  readonly form?: 'record' | 'slice';
   readonly properties: Partial<TopicBindingProperties>;
 }
 
@@ -173,6 +176,7 @@ function draftAll(
   const earlier: ResolvedBinding[] = [];
   const validator = new ConfigurationValidator(context);
   for (const [name, given] of bindingLayers(roots, layers, violations)) {
+    rejectSingleListener(name, given, violations);
     const draft = draftBinding(name, given, context);
     violations.include(draft.violations);
     drafts.push(draft);
@@ -200,10 +204,11 @@ function bindingLayers(
     addAll(byName, source, '', bindings);
   }
   for (const { source, path, values } of loaders) addAll(byName, source, path, values['bindings']);
-  for (const { binding, source, properties } of handlers) {
+  for (const { binding, source, form, properties } of handlers) {
     // A handler of a binding that nobody describes is for discovery to report.
     if (!byName.has(binding) && properties.topic === undefined) continue;
     add(byName, binding, { source, path: `${source} (${binding})`, properties });
+    if (form === 'slice') add(byName, binding, layerOfSlices(`@EventHandler.Batch on ${source}`));
   }
   return byName;
 }

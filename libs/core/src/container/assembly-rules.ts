@@ -2,13 +2,11 @@ import type { BrokerDriver } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
 import { below, Violations } from '../config/violations.js';
 import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
-import type { RecordProcessor } from '../model/outcome.js';
 
-/** What a binding comes to together with its handlers and its driver, which the rules of the configuration do not know. */
+/** What a binding comes to together with its driver, which the rules of the configuration do not know. */
 export interface Assembly {
   readonly binding: ResolvedBinding;
   readonly driver: Pick<BrokerDriver, 'name' | 'capabilities'>;
-  readonly processor: Pick<RecordProcessor, 'processSlice'>;
 }
 
 type Rule = readonly [
@@ -28,15 +26,6 @@ const RULES: readonly Rule[] = [
     ({ binding: { cluster } }) =>
       cluster.includes(':')
         ? `a cluster's name has no ":" in it; call '${cluster}' something else.`
-        : undefined,
-  ],
-  [
-    'BATCH_PROCESSING',
-    'processing.by',
-    ({ processing }) => processing.by,
-    ({ binding: { processing }, processor }) =>
-      processing.by !== 'partition' && processor.processSlice
-        ? `its handler takes whole slices of a partition, which '${processing.by}' takes apart. Set processing.by to 'partition', or use @EventHandler.`
         : undefined,
   ],
   [

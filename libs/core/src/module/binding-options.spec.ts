@@ -118,6 +118,25 @@ describe('idleBetweenPollsMs', () => {
   });
 });
 
+describe('listenerType', () => {
+  const many = Array.from({ length: 300 }, () => 'null');
+
+  it('is BATCH where the handler takes whole slices: of 200 records, with a strategy for its failures', async () => {
+    await world.write('orders', ...many);
+    await world.startOrders([Batches], { batchFailureStrategy: 'DLQ_AND_CONTINUE' });
+    await world.runtime.advance(1_000);
+    expect(handled).toEqual([200, 100]);
+    expect(world.said.warnings.filter((line) => line.includes('batchFailureStrategy'))).toEqual([]);
+  });
+
+  it("'BATCH' hands a slice to a handler of records one by one", async () => {
+    await world.write('orders', ...five);
+    await world.startOrders([Orders], { listenerType: 'BATCH' });
+    await world.runtime.advance(1_000);
+    expect(handled).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
 describe('offsetReset', () => {
   it.each([
     ['earliest', [0, 1]],

@@ -105,9 +105,10 @@ export class EventBusBootstrap
     return resolveOptions(this.options, {
       ...(naming && { loaders: [{ defaults: { naming } }] }),
       features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
-      handlers: handlers.map(({ binding, origin, properties }) => ({
+      handlers: handlers.map(({ binding, origin, form, properties }) => ({
         binding,
         source: origin,
+        form,
         properties,
       })),
     });

@@ -214,6 +214,25 @@ describe('idempotency.timeoutMs', () => {
   });
 });
 
+describe('idempotency.leaseMs', () => {
+  const start = (provider: new () => object) =>
+    world.startOrders([provider], {
+      maxPollRecords: 50,
+      expectedProcessingMs: 2_000,
+      idempotency: { store },
+    });
+
+  it('must outlast a whole slice where one call of a handler takes it', async () => {
+    await expect(start(Batches)).rejects.toThrow(
+      'a slice of 50 records may take, since all of them are claimed before the handler is called (100000 ms)',
+    );
+  });
+
+  it('must outlast one record where they are claimed one by one', async () => {
+    await expect(start(Orders)).resolves.toBeDefined();
+  });
+});
+
 describe('idempotency.onStoreFailure', () => {
   it("'fail' lets the record wait: it is not handled, not skipped, not routed, and goes on by itself", async () => {
     const hanging = new HangingStore();

@@ -88,7 +88,7 @@ describe('processing', () => {
 
   it('does not take the slices of a batch handler apart', async () => {
     await expect(world.startOrders([Batches], { processing: { by: 'key' } })).rejects.toThrow(
-      /its handler takes whole slices of a partition/,
+      /processing.by: takes slices of a partition apart/,
     );
   });
 });

@@ -207,6 +207,7 @@ describe('A slice with a record that fails', () => {
     await world.write('orders', ...all);
     const application = await start(Batches, {
       batchRedeliveries: 3,
+      maxPollRecords: 50,
       retry: { tiers: [], tier0: { maxAttempts: 3, initialBackoffMs: 1_000 } },
     });
     const committed = async () =>

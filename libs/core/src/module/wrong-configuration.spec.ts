@@ -137,38 +137,54 @@ describe('a configuration that is wrong', () => {
     });
   });
 
-  it('with its handlers or its driver is told of all bindings at once', async () => {
+  it('with its driver is told of all bindings at once', async () => {
     @Injectable()
-    class Batches {
-      @EventHandler.Batch('orders')
-      @EventHandler.Batch('payments')
+    class Both {
+      @EventHandler('orders')
+      @EventHandler('payments')
       handle(): void {}
     }
     const able = memory({ broker: world.broker });
     const capabilities = { ...able.capabilities, transactions: false };
     const driver = Object.assign(Object.create(able) as typeof able, { capabilities });
-    const byKey = { processing: { by: 'key' } } as const;
+    const transactions = { enabled: true };
     const bindings = {
-      orders: { ...orders, ...byKey },
-      payments: { ...payments, transactions: { enabled: true } },
+      orders: { ...orders, transactions },
+      payments: { ...payments, transactions },
     };
     const imports = [world.bus({ driver, bindings })];
-    const error = await errorOf(world.start({ imports, providers: [Batches] }));
+    const error = await errorOf(world.start({ imports, providers: [Both] }));
+    const violation = {
+      rule: 'TRANSACTIONS_UNSUPPORTED',
+      value: true,
+      message:
+        "the driver 'memory' of cluster 'default' has no transactions. Use another one, or set it to false.",
+    };
+    expect(error).toMatchObject({
+      violations: [
+        { ...violation, path: 'bindings.orders.transactions.enabled' },
+        { ...violation, path: 'bindings.payments.transactions.enabled' },
+      ],
+    });
+  });
+
+  it('with a binding of single records whose handler takes whole slices is one', async () => {
+    @Injectable()
+    class Batches {
+      @EventHandler.Batch('orders')
+      handle(): void {}
+    }
+    const bindings = { orders: { ...orders, listenerType: 'SINGLE' } } as const;
+    const error = await errorOf(
+      world.start({ imports: [world.bus({ bindings })], providers: [Batches] }),
+    );
     expect(error).toMatchObject({
       violations: [
         {
-          rule: 'BATCH_PROCESSING',
-          path: 'bindings.orders.processing.by',
-          value: 'key',
+          rule: 'LISTENER_TYPE',
+          path: 'bindings.orders.listenerType',
           message:
-            "its handler takes whole slices of a partition, which 'key' takes apart. Set processing.by to 'partition', or use @EventHandler.",
-        },
-        {
-          rule: 'TRANSACTIONS_UNSUPPORTED',
-          path: 'bindings.payments.transactions.enabled',
-          value: true,
-          message:
-            "the driver 'memory' of cluster 'default' has no transactions. Use another one, or set it to false.",
+            "must be 'BATCH', since @EventHandler.Batch on Batches.handle in RootTestModule takes whole slices; got 'SINGLE'. Leave it out, or use @EventHandler for single records.",
         },
       ],
     });
