@@ -84,7 +84,7 @@ export type {
 } from './container/container-registration.js';
 export { ContainerFactory, type ContainerParts } from './container/container-factory.js';
 export { ContainerRegistry, type RegistryChange } from './container/container-registry.js';
-export { EventBusConnector } from './container/event-bus-connector.js';
+export { EventBusConnector, type RecordToDecide } from './container/event-bus-connector.js';
 export type {
   BindingHealth,
   BusStatus,

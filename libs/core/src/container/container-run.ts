@@ -1,8 +1,8 @@
-import { ClosedError, type DriverLogger, type TopicPartition } from '@nest-event-bus/broker';
+import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
 import type { DrainReport, IntakeSession } from '../intake/intake.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { SessionView } from './container-status.js';
 import { asError, failuresOf, throwIfAny } from './failures.js';
@@ -60,8 +60,8 @@ export class ContainerRun {
   }
 
   /** Of the session that has the partition; false where none waits for a decision. */
-  decide(partition: TopicPartition, decision: Decision): boolean {
-    return !this.#draining && this.sessions.some((session) => session.decide(partition, decision));
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return !this.#draining && this.sessions.some((session) => session.decide(place, decision));
   }
 
   /** Memoised: the first deadline holds. Never rejects; a session that does counts as incomplete. */

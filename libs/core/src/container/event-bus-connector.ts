@@ -3,7 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../errors/container-errors.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { RecordHandler } from '../model/record-handler.js';
 import type { Admission } from './admission.js';
 import { assertBindingName } from './binding-name.js';
@@ -18,6 +18,7 @@ import type { ContainerRegistry } from './container-registry.js';
 import { DISABLED, healthOf, type EventBusHealth } from './event-bus-health.js';
 import { asError } from './failures.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
+import type { MessageContainer } from './message-container.js';
 
 /**
  * Resolves and checks the properties, and loads what they ask for. What it gives checks them against
@@ -29,6 +30,12 @@ export type BindingFactory = (
   properties: TopicBindingProperties,
   handler: RecordHandler,
 ) => Promise<() => ContainerRegistration>;
+
+/** What `decide` is about. */
+export interface RecordToDecide extends TopicPartition {
+  /** As health tells it. Left out: whichever record of the partition waits. */
+  readonly offset?: number | bigint;
+}
 
 export interface ConnectorOptions {
   readonly prepareBinding: BindingFactory;
@@ -95,22 +102,26 @@ export class EventBusConnector {
 
   /**
    * What becomes of the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`):
-   * it is handed to its handler again, dead-lettered, or passed over.
+   * it is handed to its handler again, dead-lettered, or passed over. With its offset, no other
+   * record is, that waits there by then.
    */
   async decide(
     ref: BindingRef,
-    partition: TopicPartition,
+    { topic, partition, offset }: RecordToDecide,
     decision: Decision,
     { reason, by }: CommandNote = {},
   ): Promise<BindingSnapshot> {
     const { registry, logger } = this.options;
     const registration = registry.require(ref);
     const { bindingName: binding } = registration;
-    const isTaken = containersOf(registration).some((each) => each.decide(partition, decision));
-    if (!isTaken) throw new NoRecordWaitsException(binding, partition);
+    const named = offset === undefined ? {} : { offset: Number(offset) };
+    const place: DecisionPlace = { topic, partition, ...named };
+    const containers = containersOf(registration);
+    if (!containers.some((each) => each.decide(place, decision)))
+      throw new NoRecordWaitsException(binding, place, otherAt(place, containers));
     logger.info('A record that waited was decided about', {
       binding,
-      ...partition,
+      ...place,
       decision,
       reason,
       by,
@@ -157,6 +168,18 @@ export class EventBusConnector {
       throw error;
     }
   }
+}
+
+/** The offset of the record that waits in the place of the one that was meant. */
+function otherAt(
+  { topic, partition, offset }: DecisionPlace,
+  containers: readonly MessageContainer[],
+): number | undefined {
+  if (offset === undefined) return undefined;
+  const pause = containers
+    .flatMap(({ status }) => status.partitionPauses)
+    .find((each) => each.topic === topic && each.partition === partition);
+  return offset === pause?.undecidedOffset ? undefined : pause?.undecidedOffset;
 }
 
 function onCluster(

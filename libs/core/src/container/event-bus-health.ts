@@ -123,10 +123,12 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
 }
 
 /** The error of a handler stays out of this: it may quote its record. Those of the driver and of the registry do not. */
-function partitionTrouble({ reasons, error }: PartitionPause): string | undefined {
+function partitionTrouble({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
   if (reasons.includes('strict') || reasons.includes('backoff')) {
+    const what =
+      undecidedOffset === undefined ? '' : ` for a decision about offset ${undecidedOffset}`;
     const why = error instanceof SchemaRegistryUnavailableException ? `: ${error.message}` : '';
-    return `waits (${reasons.join(', ')})${why}`;
+    return `waits (${reasons.join(', ')})${what}${why}`;
   }
   return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;
 }

@@ -1,9 +1,4 @@
-import {
-  ClosedError,
-  type BrokerDriver,
-  type DriverLogger,
-  type TopicPartition,
-} from '@nest-event-bus/broker';
+import { ClosedError, type BrokerDriver, type DriverLogger } from '@nest-event-bus/broker';
 import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type {
   DrainReport,
@@ -13,7 +8,7 @@ import type {
   IntakeSession,
   IntakeStatus,
 } from '../intake/intake.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };
@@ -110,10 +105,13 @@ export class FakeSession implements IntakeSession {
   }
 
   /** As a session does that has a partition: it decides only where it waits for it. */
-  decide({ topic, partition }: TopicPartition, decision: Decision): boolean {
+  decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const waits = this.#status.partitionPauses.some(
       (pause) =>
-        pause.topic === topic && pause.partition === partition && pause.reasons.includes('strict'),
+        pause.topic === topic &&
+        pause.partition === partition &&
+        pause.reasons.includes('strict') &&
+        (offset ?? pause.undecidedOffset) === pause.undecidedOffset,
     );
     if (waits) this.calls.push(`decide ${topic}-${partition} ${decision}`);
     return waits;

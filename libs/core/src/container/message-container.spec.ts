@@ -263,6 +263,16 @@ describe('a decision about the record that a partition waits for', () => {
     expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
   });
 
+  it('reaches it with the offset that is meant', async () => {
+    const bus = containerWith(1);
+    await bus.container.start();
+    bus.intake
+      .session('eventbus-orders-0')
+      .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'], undecidedOffset: 7 }] });
+    expect(bus.container.decide({ ...partition, offset: 6 }, 'skip')).toBe(false);
+    expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
+  });
+
   it('finds nothing to decide where no session waits, before a start and in a drain', async () => {
     const bus = containerWith(1);
     expect(bus.container.decide(partition, 'retry')).toBe(false);

@@ -1,7 +1,7 @@
-import { ClosedError, type DriverLogger, type TopicPartition } from '@nest-event-bus/broker';
+import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { IntakeCounts, IntakeSession } from '../intake/intake.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
 import { CountsLedger } from './container-counts.js';
@@ -90,8 +90,8 @@ export class MessageContainer {
    * What becomes of the record that a partition with the pause reason `strict` waits for. False
    * where this container has no such partition: another process may have it by now.
    */
-  decide(partition: TopicPartition, decision: Decision): boolean {
-    return this.#run?.decide(partition, decision) ?? false;
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return this.#run?.decide(place, decision) ?? false;
   }
 
   /** Lets running handlers finish and commits. Memoised until the next start; never rejects. */

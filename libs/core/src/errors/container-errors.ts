@@ -105,17 +105,29 @@ export class ContainerUnresponsiveException extends EventBusException {
   }
 }
 
-/** Somebody decided about a partition of which no record waits here. */
+/** Somebody decided about a partition of which no record waits here, or another one than he meant. */
 export class NoRecordWaitsException extends EventBusException {
   readonly code = 'NO_RECORD_WAITS';
   readonly retriable = false;
 
   constructor(
     readonly binding: string,
-    readonly partition: { readonly topic: string; readonly partition: number },
+    readonly partition: {
+      readonly topic: string;
+      readonly partition: number;
+      /** Of the record that was meant. */
+      readonly offset?: number;
+    },
+    /** Of the one that waits instead. */
+    readonly undecidedOffset?: number,
   ) {
-    super(
-      `No record of ${partition.topic}-${partition.partition} waits for a decision in this process. Look at the health of binding '${binding}' for partitions that do; another process may have the partition.`,
-    );
+    const { topic, partition: number, offset } = partition;
+    const what = offset === undefined ? 'No record' : `Offset ${offset}`;
+    const waits = offset === undefined ? 'waits for a decision' : 'waits for no decision';
+    const rest =
+      undecidedOffset === undefined
+        ? `. Look at the health of binding '${binding}' for partitions that do; another process may have the partition.`
+        : `, but offset ${undecidedOffset} does. It may have been decided about already: look at the health of binding '${binding}'.`;
+    super(`${what} of ${topic}-${number} ${waits} in this process${rest}`);
   }
 }

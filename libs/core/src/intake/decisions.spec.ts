@@ -100,6 +100,17 @@ describe('a partition whose record waits for a decision', () => {
     await world.end();
   });
 
+  it('with an offset decides about that record alone: who decides twice has skipped one', async () => {
+    const { world, intake, offsets } = await stuckAtSecond();
+    expect(intake.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(false);
+    expect(intake.decide({ ...PARTITION, offset: 2 }, 'skip')).toBe(false);
+    expect(intake.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(true);
+    expect(intake.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(false);
+    await world.untilCommitted(3);
+    expect(offsets(0)).toEqual([0, 1, 1, 2]);
+    await world.end();
+  });
+
   it('that is paused besides stays so when it is decided', async () => {
     const { world, intake, offsets } = await stuckAtSecond();
     await world.done(intake.pause('operator'));

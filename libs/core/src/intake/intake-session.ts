@@ -3,10 +3,9 @@ import {
   AuthorizationError,
   ClosedError,
   StaticMemberFencedError,
-  type TopicPartition,
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import { HandlerOverdueException } from './handler-overdue-exception.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {
@@ -130,8 +129,8 @@ export class DefaultIntakeSession implements IntakeSession {
     return remaining;
   }
 
-  decide(partition: TopicPartition, decision: Decision): boolean {
-    return this.#term?.decide(partition, decision) ?? false;
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return this.#term?.decide(place, decision) ?? false;
   }
 
   drain(timeoutMs: number): Promise<DrainReport> {

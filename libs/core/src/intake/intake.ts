@@ -7,7 +7,7 @@ import type {
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AckMode } from '../model/ack-mode.js';
 import type { ListenerType } from '../model/listener-type.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { RecordProcessor } from '../model/outcome.js';
 import type { LaneMemory } from './lane-memory.js';
 import type { LingeringHandlers } from './lingering-handlers.js';
@@ -139,9 +139,9 @@ export interface IntakeSession {
   resume(reason: PauseReason): readonly PauseReason[];
   /**
    * Ends the reason `strict` of a partition: the record is handed out again, with the decision
-   * unless that is `retry`. False where no record of the partition waits for one here.
+   * unless that is `retry`. False where no record of the partition waits for one here, or another.
    */
-  decide(partition: TopicPartition, decision: Decision): boolean;
+  decide(place: DecisionPlace, decision: Decision): boolean;
   /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */
   drain(timeoutMs: number): Promise<DrainReport>;
   /** Leaves the group. Idempotent and bounded; drains for no time by itself. */

@@ -109,10 +109,10 @@ export class LaneGate {
     this.parts.onChange();
   }
 
-  /** False where nothing waits for a decision. */
-  decide(lane: PartitionLane, decision: Decision): boolean {
+  /** False where nothing waits for a decision, or another record than the one that is meant. */
+  decide(lane: PartitionLane, decision: Decision, offset?: number): boolean {
     const record = this.#undecided.get(lane);
-    if (!record) return false;
+    if (!record || record.offset !== (offset ?? record.offset)) return false;
     this.#undecided.delete(lane);
     this.parts.ledger.remove('strict', lane.name);
     lane.decide(record.offset, decision);

@@ -7,7 +7,7 @@ import { type AbortCause, DeliveryAbortedException } from './delivery-aborted-ex
 import type { HandlerSlots } from './handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';
-import type { Decision } from '../model/delivery.js';
+import type { Decision, DecisionPlace } from '../model/delivery.js';
 import { type LaneDelivery, placeOf } from './lane-delivery.js';
 import { LaneGate } from './lane-gate.js';
 import type { Lanes } from './lanes.js';
@@ -142,9 +142,9 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   /** False where nothing of this partition waits for a decision here. */
-  decide({ topic, partition }: TopicPartition, decision: Decision): boolean {
+  decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const lane = this.parts.lanes.get(topic, partition);
-    return lane !== undefined && this.#gate.decide(lane, decision);
+    return lane !== undefined && this.#gate.decide(lane, decision, offset);
   }
 
   partitionPauses(): readonly PartitionPause[] {

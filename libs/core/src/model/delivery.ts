@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { BrokerRecord, TopicPartition } from '@nest-event-bus/broker';
 import type { Assignment } from './assignment.js';
 import type { FailedBefore } from './failed-before.js';
 import type { FailedOutcome } from './outcome.js';
@@ -8,6 +8,12 @@ export type RecordDecision = 'dead-letter' | 'skip';
 
 /** What becomes of a record that its partition waits for; `retry` hands it to its handler again. */
 export type Decision = 'retry' | RecordDecision;
+
+/** The partition of a record that waits for a decision. */
+export interface DecisionPlace extends TopicPartition {
+  /** Of that record: where another one waits by now, nothing is decided. Left out: whichever waits. */
+  readonly offset?: number;
+}
 
 /** A record that intake hands to the pipeline. It belongs to one assignment of its partition. */
 export interface Delivery {

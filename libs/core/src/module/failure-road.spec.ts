@@ -317,6 +317,35 @@ describe('Where a failure goes', () => {
     expect(await world.committed()).toBe(2);
   });
 
+  it('a decision that names its record is not that of the next one, which waits there by then', async () => {
+    const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
+    const application = await start(strict);
+    await world.write('orders', '1', '2', '3');
+    await world.runtime.advance(10_000);
+    const connector = application.get(EventBusConnector);
+    const place = { topic: 'orders', partition: 0 };
+    const skip = (named: { readonly offset?: number | bigint } = {}) =>
+      world.done(connector.decide('orders', { ...place, ...named }, 'skip'));
+    expect(world.health(application).bindings[0]?.reasons).toEqual([
+      'eventbus-orders: orders-0 waits (strict) for a decision about offset 0',
+    ]);
+    await skip({ offset: 0n });
+    await world.runtime.advance(5_000);
+    await expect(skip({ offset: 0 })).rejects.toThrow(
+      "Offset 0 of orders-0 waits for no decision in this process, but offset 1 does. It may have been decided about already: look at the health of binding 'orders'.",
+    );
+    await world.runtime.advance(5_000);
+    expect(await world.committed()).toBe(1);
+    await skip({ offset: 1 });
+    await world.runtime.advance(5_000);
+    await skip();
+    await world.runtime.advance(5_000);
+    expect(await world.committed()).toBe(3);
+    await expect(skip({ offset: 2 })).rejects.toThrow(
+      'Offset 2 of orders-0 waits for no decision in this process. Look at the health of binding',
+    );
+  });
+
   it('a record that an operator gave up leaves once its dead-letter topic takes it', async () => {
     const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const;
     const application = await start({ ...strict, dlt: { topic: 'late' } });
