@@ -171,6 +171,7 @@ export {
   DltPublishException,
   EventPublishException,
   RetryPublishException,
+  type PublishFate,
 } from './errors/publish-errors.js';
 export {
   ErrorResultException,

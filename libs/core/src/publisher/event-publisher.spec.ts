@@ -1,15 +1,20 @@
-import { memory } from '@nest-event-bus/broker/memory';
+import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import type { BrokerDriver, BrokerRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
+import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import { nameOf } from '../model/binding-ref.js';
 import { jsonSerializer } from '../pipeline/formats/plain-formats.js';
 import { EventPublisher, type PublishTarget } from './event-publisher.js';
 
+const registryDown = new SchemaRegistryUnavailableException('No answer.');
+
 describe('EventPublisher', () => {
+  let broker: MemoryBroker;
   let driver: BrokerDriver;
 
   beforeEach(async () => {
-    driver = memory();
+    broker = new MemoryBroker();
+    driver = memory({ broker });
     await driver.admin().createTopics([{ name: 'orders.events', partitions: 1 }]);
   });
   afterEach(() => driver.close());
@@ -21,7 +26,7 @@ describe('EventPublisher', () => {
       topic: target.topic ?? 'orders.events',
       typeFrom: target.typeFrom ?? 'event-type',
       serializer: target.serializer ?? jsonSerializer,
-      producer: () => producer,
+      producer: target.producer ?? (() => producer),
     }));
   };
   const written = async (): Promise<BrokerRecord> => {
@@ -154,9 +159,56 @@ describe('EventPublisher', () => {
     });
   });
 
-  it('says that the event was not written when its topic is missing', async () => {
-    const attempt = publisher({ topic: 'nowhere' }).publish('orders', {});
-    await expect(attempt).rejects.toMatchObject({ code: 'EVENT_PUBLISH', retriable: true });
-    await expect(attempt).rejects.toThrow(/topic 'nowhere'. It was not written/);
+  describe('tells what became of an event, and whether it may be published again', () => {
+    const notWritten = { code: 'EVENT_PUBLISH', fate: 'not-written' };
+
+    it('not written, and worth another try: its topic is missing so far', async () => {
+      const attempt = publisher({ topic: 'nowhere' }).publish('orders', {});
+      await expect(attempt).rejects.toMatchObject({ ...notWritten, retriable: true });
+      await expect(attempt).rejects.toThrow(/topic 'nowhere'. It was not written\. /);
+    });
+
+    it('not written, and never will be: it is too large', async () => {
+      const config = { 'max.message.bytes': '100' };
+      await driver.admin().createTopics([{ name: 'small', partitions: 1, config }]);
+      const attempt = publisher({ topic: 'small' }).publish('orders', 'x'.repeat(1_000));
+      await expect(attempt).rejects.toMatchObject({ ...notWritten, retriable: false });
+      await expect(attempt).rejects.toThrow(/It was not written\. /);
+    });
+
+    it('not written, and never will be: the application may not', async () => {
+      broker.faults.refuse({ operation: 'produce' }, 'TOPIC_AUTHORIZATION_FAILED');
+      await expect(publisher().publish('orders', {})).rejects.toMatchObject({
+        ...notWritten,
+        retriable: false,
+      });
+    });
+
+    it('not known: its acknowledgement was lost, and another try may write it twice', async () => {
+      broker.faults.loseAnswers({ operation: 'produce' });
+      const attempt = publisher().publish('orders', {});
+      await expect(attempt).rejects.toMatchObject({ fate: 'unknown', retriable: true });
+      await expect(attempt).rejects.toThrow(/publishing it again may write it twice/);
+      expect((await written()).value?.toString()).toBe('{}');
+    });
+
+    it('not known: its driver did not say where it is', async () => {
+      const mute = publisher({ producer: () => ({ send: async () => [] }) as never });
+      await expect(mute.publish('orders', {})).rejects.toMatchObject({
+        fate: 'unknown',
+        retriable: false,
+      });
+    });
+
+    it.each([
+      ['has no form', new TypeError('a cycle'), false],
+      ['has none as long as the registry is down', registryDown, true],
+    ])('not written: it %s', async (_, cause, retriable) => {
+      const serializer = { name: 'mine', serialize: () => Promise.reject(cause) };
+      await expect(publisher({ serializer }).publish('orders', {})).rejects.toMatchObject({
+        ...notWritten,
+        retriable,
+      });
+    });
   });
 });

@@ -74,7 +74,9 @@ export class EventPublisher {
 
 function published({ binding }: PublishTarget, written: WrittenRecord | undefined): PublishedEvent {
   if (!written) {
-    throw new EventPublishException(`The driver did not say where the event of '${binding}' is.`);
+    throw new EventPublishException(`The driver did not say where the event of '${binding}' is.`, {
+      fate: 'unknown',
+    });
   }
   const { topic, partition, offset, timestamp } = written;
   return { topic, partition, offset: BigInt(offset), timestamp };
@@ -82,14 +84,13 @@ function published({ binding }: PublishTarget, written: WrittenRecord | undefine
 
 function publishFailure({ binding, topic }: PublishTarget, cause: unknown): EventPublishException {
   if (cause instanceof EventPublishException) return cause;
-  const fate = cause instanceof SendError ? cause.outcomes[0]?.state : undefined;
-  const consequence =
-    fate === 'unknown'
-      ? 'It is not known whether it was written: publishing it again may write it twice.'
-      : 'It was not written.';
+  const isUnknown = cause instanceof SendError && cause.outcomes[0]?.state === 'unknown';
+  const consequence = isUnknown
+    ? 'It is not known whether it was written: publishing it again may write it twice.'
+    : 'It was not written.';
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new EventPublishException(
     `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${reason}`,
-    { cause },
+    { cause, fate: isUnknown ? 'unknown' : 'not-written' },
   );
 }
