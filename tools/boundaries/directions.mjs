@@ -74,6 +74,7 @@ export const rooms = {
         'discovery',
         'pipeline',
         'routing',
+        'intake',
         'container',
         'publisher',
         'observability',

@@ -18,6 +18,7 @@ export {
   DltReplayProperties,
   type ErrorRedaction,
   type ExceptionDetail,
+  type HeaderProfileName,
 } from './config/dlt-properties.js';
 export { isDuration, parseDuration, type Duration } from './config/duration.js';
 export type { ErrorClass, ErrorMatcher } from './config/error-matcher.js';
@@ -49,7 +50,11 @@ export { ExceptionRouteProperties } from './config/exception-route-properties.js
 export type { LoadedOptions, UnusedKey } from './config/loaded-options.js';
 export type { PresetName } from './config/preset-name.js';
 export type { ResolvedBinding, ResolvedTier } from './config/resolved-binding.js';
-export { RetryBudgetCalculator } from './config/retry-budget-calculator.js';
+export {
+  RetryBudgetCalculator,
+  type RetryBudget,
+  type RetryBudgetInput,
+} from './config/retry-budget-calculator.js';
 export {
   RetryProperties,
   RetryTierProperties,
@@ -62,15 +67,16 @@ export {
   TransactionProperties,
 } from './config/processing-properties.js';
 export { RebalanceProperties, TopicBindingProperties } from './config/topic-binding-properties.js';
+export { TopicShapeProperties, TopicsProperties } from './config/topics-properties.js';
 
 export { EventHandler } from './discovery/event-handler.js';
 export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/dlt-decorators.js';
-export { HandlesEvents } from './discovery/handles-events.js';
+export { HandlesEvents, type HandlesEventsOptions } from './discovery/handles-events.js';
 export type { BindingName, EventBusBindings, PayloadOf } from './discovery/event-bus-bindings.js';
 export type { EventHandlerOptions } from './discovery/handler-options.js';
 export { Ctx, FullRecord, Header, Headers, Key, Payload } from './discovery/parameters.js';
 export type { EventBusRequest } from './discovery/host-request.js';
-export type { PayloadType, StandardSchema } from './discovery/payload-type.js';
+export type { PayloadType, StandardResult, StandardSchema } from './discovery/payload-type.js';
 export {
   EXCEPTION_CLASSIFIER,
   KAFKA_ERROR_HANDLER_OPTIONS,
@@ -78,12 +84,15 @@ export {
 } from './discovery/tokens.js';
 
 export type {
+  BindingPause,
   BindingSnapshot,
+  CircuitBreakerSlot,
   ContainerRegistration,
   LastCommand,
 } from './container/container-registration.js';
 export { ContainerFactory, type ContainerParts } from './container/container-factory.js';
 export { ContainerRegistry, type RegistryChange } from './container/container-registry.js';
+export type { ContainerStatus } from './container/container-status.js';
 export { EventBusConnector, type RecordToDecide } from './container/event-bus-connector.js';
 export type {
   BindingHealth,
@@ -92,11 +101,14 @@ export type {
   HealthStatus,
 } from './container/event-bus-health.js';
 export { LifecycleManager, type CommandNote } from './container/lifecycle-manager.js';
+export type { MessageContainer } from './container/message-container.js';
 export {
   ShutdownCoordinator,
   type BindingShutdown,
   type ShutdownReport,
 } from './container/shutdown-coordinator.js';
+export type { IntakeCounts, PartitionPause } from './intake/intake.js';
+export type { PauseReason } from './intake/pause-reason.js';
 
 export {
   memoryIdempotencyStore,
@@ -149,8 +161,13 @@ export {
   NoRecordWaitsException,
   type ContainerOperation,
 } from './errors/container-errors.js';
+export {
+  DeliveryAbortedException,
+  HandlerOverdueException,
+  type AbortCause,
+} from './errors/delivery-errors.js';
 export { CircuitBreakerOpenException } from './errors/circuit-errors.js';
-export { EventBusException } from './errors/event-bus-exception.js';
+export { EventBusException, type ExceptionOptions } from './errors/event-bus-exception.js';
 export {
   EventBusDisabledException,
   EventBusNotReadyException,
@@ -228,7 +245,11 @@ export type { PublishTroubles, TopicTrouble } from './model/publish-trouble.js';
 export type { ClaimAnswer, IdempotencyStore } from './model/idempotency-store.js';
 export { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './routing/kafka-error-handler.js';
 export { readDeadLetter } from './routing/headers/read-dead-letter.js';
-export { DefaultExceptionClassifier } from './routing/classifier/default-exception-classifier.js';
+export {
+  DefaultExceptionClassifier,
+  type Classification,
+  type ClassifiedBinding,
+} from './routing/classifier/default-exception-classifier.js';
 export { ListenerType } from './model/listener-type.js';
 export type { TopicNamingStrategy } from './model/topic-naming-strategy.js';
 export { OrderingMode } from './model/ordering-mode.js';

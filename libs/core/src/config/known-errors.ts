@@ -10,6 +10,7 @@ import {
   NoRecordWaitsException,
   TierNotFoundException,
 } from '../errors/container-errors.js';
+import { DeliveryAbortedException, HandlerOverdueException } from '../errors/delivery-errors.js';
 import { EventBusException } from '../errors/event-bus-exception.js';
 import {
   EventBusDisabledException,
@@ -53,6 +54,7 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   ConfigurationValidationException,
   ContainerUnresponsiveException,
   DeadLetterRequestedException,
+  DeliveryAbortedException,
   DeserializationException,
   DltPublishException,
   ErrorResultException,
@@ -62,6 +64,7 @@ export const LIBRARY_ERRORS: Readonly<Record<string, ErrorClass>> = Object.freez
   EventBusShuttingDownException,
   EventPublishException,
   HandlerDiscoveryException,
+  HandlerOverdueException,
   HandlerRefusedException,
   IdempotencyKeyException,
   IdempotencyStoreException,

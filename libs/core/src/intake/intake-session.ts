@@ -6,7 +6,7 @@ import {
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import type { Decision, DecisionPlace } from '../model/delivery.js';
-import { HandlerOverdueException } from './handler-overdue-exception.js';
+import { HandlerOverdueException } from '../errors/delivery-errors.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {
   DrainReport,

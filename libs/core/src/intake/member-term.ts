@@ -3,7 +3,7 @@ import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
 import { Committer } from './committer.js';
-import { type AbortCause, DeliveryAbortedException } from './delivery-aborted-exception.js';
+import { type AbortCause, DeliveryAbortedException } from '../errors/delivery-errors.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';

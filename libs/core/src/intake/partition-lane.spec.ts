@@ -1,6 +1,6 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
-import { DeliveryAbortedException } from './delivery-aborted-exception.js';
+import { DeliveryAbortedException } from '../errors/delivery-errors.js';
 import { reconciles, watched } from './intake-world.spec-support.js';
 import { GateBench, recordsOf } from './scripted-session.spec-support.js';
 

@@ -8,7 +8,7 @@ import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
 import type { Assignment, CommittingMember } from '../model/assignment.js';
 import type { Outcome } from '../model/outcome.js';
 import { isOutcome, noOutcome } from './answers.js';
-import type { DeliveryAbortedException } from './delivery-aborted-exception.js';
+import type { DeliveryAbortedException } from '../errors/delivery-errors.js';
 import { DueWait } from './due-wait.js';
 import type { Decision } from '../model/delivery.js';
 import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';

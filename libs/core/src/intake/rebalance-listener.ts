@@ -10,7 +10,7 @@ import {
 } from '@nest-event-bus/broker';
 import { resolvesWithin, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommitSource, Committer } from './committer.js';
-import { DeliveryAbortedException } from './delivery-aborted-exception.js';
+import { DeliveryAbortedException } from '../errors/delivery-errors.js';
 import type { LaneGate } from './lane-gate.js';
 import type { Lanes } from './lanes.js';
 import type { PartitionLane } from './partition-lane.js';

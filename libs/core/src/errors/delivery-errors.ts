@@ -1,4 +1,4 @@
-import { EventBusException } from '../errors/event-bus-exception.js';
+import { EventBusException } from './event-bus-exception.js';
 
 export type AbortCause = 'paused' | 'revoked' | 'lost' | 'drained' | 'session-ended';
 
@@ -18,6 +18,18 @@ export class DeliveryAbortedException extends EventBusException {
   constructor(readonly reason: AbortCause) {
     super(
       `The delivery was aborted: ${MESSAGES[reason]}. Stop working on the record; it is delivered again.`,
+    );
+  }
+}
+
+/** Why a session leaves its group: whoever gets the partition delivers the record again. */
+export class HandlerOverdueException extends EventBusException {
+  readonly code = 'HANDLER_OVERDUE';
+  readonly retriable = true;
+
+  constructor(maxPollIntervalMs: number) {
+    super(
+      `A handler runs for longer than maxPollIntervalMs (${maxPollIntervalMs}), so the session leaves its group and joins again; what the handler did is not committed. Let it give up in time, or raise maxPollIntervalMs.`,
     );
   }
 }
