@@ -21,7 +21,11 @@ export interface EventContext {
   readonly attempt: DeliveryAttempt;
   /** Names the record for ever: `topic-partition-offset` of where it was first written. */
   readonly dedupKey: string;
-  /** Aborts when the partition is taken away or the drain time is over. */
+  /**
+   * Aborts when the partition is taken away, the drain time is over, the session has ended or the
+   * handler exceeds maxPollIntervalMs, with a DeliveryAbortedException: the record is delivered
+   * again. Not at a pause.
+   */
   readonly signal: AbortSignal;
   /** Writes with the record's position in every line, never with its payload. */
   readonly log: DriverLogger;
