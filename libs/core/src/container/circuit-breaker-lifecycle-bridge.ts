@@ -1,4 +1,5 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
+import { asError } from '../errors/as-error.js';
 import {
   BindingNotFoundException,
   InvalidContainerStateException,
@@ -7,7 +8,6 @@ import type { BindingRef } from '../model/binding-ref.js';
 import type { CircuitBreaker, CircuitState, CircuitTransition } from '../model/circuit-breaker.js';
 import type { ContainerRegistration } from './container-registration.js';
 import type { ContainerRegistry, RegistryChange } from './container-registry.js';
-import { asError } from './failures.js';
 import type { LifecycleManager } from './lifecycle-manager.js';
 
 export interface BridgeOptions {

@@ -1,5 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
 import {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
@@ -8,7 +9,6 @@ import {
 import type { ContainerState } from '../model/container-state.js';
 import { bindingKey, nameOf, type BindingRef } from '../model/binding-ref.js';
 import type { BindingPause, ContainerRegistration, LastCommand } from './container-registration.js';
-import { asError } from './failures.js';
 
 /** What becomes of a registration. What is left out stays as it was. */
 export interface StateUpdate {

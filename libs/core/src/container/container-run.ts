@@ -1,11 +1,12 @@
 import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
 import type { DrainReport, IntakeSession } from '../intake/intake.js';
 import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { SessionView } from './container-status.js';
-import { asError, failuresOf, throwIfAny } from './failures.js';
+import { failuresOf, throwIfAny } from './failures.js';
 import type { JoinSlots } from './join-slots.js';
 
 /** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out, for 5 s of these 6. */

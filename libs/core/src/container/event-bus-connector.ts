@@ -1,6 +1,7 @@
 import type { DriverLogger, TopicPartition } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
+import { asError } from '../errors/as-error.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../errors/container-errors.js';
 import type { Decision, DecisionPlace } from '../model/delivery.js';
@@ -16,7 +17,6 @@ import {
 } from './container-registration.js';
 import type { ContainerRegistry } from './container-registry.js';
 import { DISABLED, healthOf, type EventBusHealth } from './event-bus-health.js';
-import { asError } from './failures.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 import type { MessageContainer } from './message-container.js';
 

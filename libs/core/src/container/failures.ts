@@ -1,3 +1,5 @@
+import { asError } from '../errors/as-error.js';
+
 /** Does all of it, whatever fails, and returns what failed. A failure of several counts as several. */
 export async function failuresOf(attempts: readonly (() => unknown)[]): Promise<readonly Error[]> {
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
@@ -8,10 +10,6 @@ export function throwIfAny(failures: readonly Error[], what: string): void {
   if (failures.length === 0) return;
   const reasons = failures.map(({ message }) => message).join('; ');
   throw new AggregateError(failures, `${what}: ${reasons}`);
-}
-
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function flatten(thrown: unknown): readonly Error[] {

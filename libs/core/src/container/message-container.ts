@@ -1,5 +1,6 @@
 import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
 import type { IntakeCounts, IntakeSession } from '../intake/intake.js';
 import type { Decision, DecisionPlace } from '../model/delivery.js';
 import type { PauseReason } from '../intake/pause-reason.js';
@@ -7,7 +8,7 @@ import type { CircuitBreakerSlot } from './container-registration.js';
 import { CountsLedger } from './container-counts.js';
 import { ContainerRun, type ContainerDrain } from './container-run.js';
 import { aggregate, type ContainerStatus } from './container-status.js';
-import { asError, failuresOf, throwIfAny } from './failures.js';
+import { failuresOf, throwIfAny } from './failures.js';
 import type { JoinSlots } from './join-slots.js';
 
 export interface MessageContainerOptions {

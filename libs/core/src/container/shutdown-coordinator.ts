@@ -44,8 +44,9 @@ export interface ShutdownReport {
 
 /**
  * 1 refuse what is new, 2 pause everything, 3 wait for running handlers, 4 commit, 5 leave the
- * groups. Producers stay open: requests that are still being answered may publish. Each binding goes through 2 to 5 by itself, so that one
- * whose broker is gone does not eat the time of the others. It never rejects: what failed is in the report.
+ * groups. Producers stay open: requests that are still being answered may publish. Each binding
+ * goes through 2 to 5 by itself, so that one whose broker is gone does not eat the time of the
+ * others. It never rejects: what failed is in the report.
  */
 export class ShutdownCoordinator {
   #draining: Promise<ShutdownReport> | undefined;

@@ -1,8 +1,8 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
+import { asError } from '../errors/as-error.js';
 import { bindingKey, nameOf, type BindingRef } from '../model/binding-ref.js';
 import type { BindingSnapshot } from './container-registration.js';
 import type { ContainerRegistry } from './container-registry.js';
-import { asError } from './failures.js';
 import type { LifecycleManager } from './lifecycle-manager.js';
 
 export interface StartupReport {

@@ -1,3 +1,4 @@
+import { asError } from '../errors/as-error.js';
 import type { Outcome } from '../model/outcome.js';
 
 export function isPending<T extends object>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
@@ -25,13 +26,4 @@ export function noOutcome(): Outcome {
 
 export function failedBy(thrown: unknown): Outcome {
   return { kind: 'failed', error: asError(thrown) };
-}
-
-export function asError(thrown: unknown): Error {
-  try {
-    return thrown instanceof Error ? thrown : new Error(`The processor threw ${String(thrown)}.`);
-  } catch {
-    // What cannot be shown, such as a proxy that throws when it is asked, is a failure all the same.
-    return new Error('The processor threw something that cannot be shown.');
-  }
 }

@@ -5,6 +5,7 @@ import {
   StaticMemberFencedError,
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
 import type { Decision, DecisionPlace } from '../model/delivery.js';
 import { HandlerOverdueException } from '../errors/delivery-errors.js';
 import { HandlerWatch } from './handler-watch.js';
@@ -311,8 +312,4 @@ export const createIntakeSession: IntakeFactory = (options) => new DefaultIntake
 
 function closed(id: string): ClosedError {
   return new ClosedError(`The intake session "${id}" was closed.`);
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -93,8 +93,7 @@ export interface PartitionPause extends TopicPartition {
 
 /**
  * At any moment: received = succeeded + discarded + retried + deadLettered + failed + handedBack +
- * inFlight. A redelivered record is
- * received again.
+ * inFlight. A redelivered record is received again.
  */
 export interface IntakeCounts {
   readonly received: number;

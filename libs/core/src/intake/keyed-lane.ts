@@ -1,6 +1,7 @@
 import type { AssignedPartition } from '@nest-event-bus/broker';
+import { asError } from '../errors/as-error.js';
 import type { Outcome } from '../model/outcome.js';
-import { asError, failedBy, isPending } from './answers.js';
+import { failedBy, isPending } from './answers.js';
 import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
 import { LaneDelivery } from './lane-delivery.js';
 import { delayOf, holdOf, type KeyedLaneParts, type Setback } from './lane-parts.js';

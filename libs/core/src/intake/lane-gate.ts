@@ -104,7 +104,6 @@ export class LaneGate {
     // The other one comes again once this one is decided.
     if (!earlier || record.offset < earlier.offset) this.#undecided.set(lane, record);
     this.parts.ledger.add('strict', lane.name);
-
     this.#apply(lane);
     this.parts.onChange();
   }

@@ -1,7 +1,8 @@
 import type { AssignedPartition } from '@nest-event-bus/broker';
 import type { Backoff } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
 import { isFinal, type Outcome } from '../model/outcome.js';
-import { asError, failedBy, isPending, noOutcome } from './answers.js';
+import { failedBy, isPending, noOutcome } from './answers.js';
 import { LaneDelivery } from './lane-delivery.js';
 import { holdOf, type LaneParts, type Setback } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';

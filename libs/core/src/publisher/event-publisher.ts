@@ -1,4 +1,5 @@
 import { SendError, type ProducerSession, type WrittenRecord } from '@nest-event-bus/broker';
+import { asError } from '../errors/as-error.js';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { BindingRef } from '../model/binding-ref.js';
 import type { Serializer } from '../model/serializer.js';
@@ -88,9 +89,8 @@ function publishFailure({ binding, topic }: PublishTarget, cause: unknown): Even
   const consequence = isUnknown
     ? 'It is not known whether it was written: publishing it again may write it twice.'
     : 'It was not written.';
-  const reason = cause instanceof Error ? cause.message : String(cause);
   return new EventPublishException(
-    `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${reason}`,
+    `An event of binding '${binding}' could not be published to topic '${topic}'. ${consequence} ${asError(cause).message}`,
     { cause, fate: isUnknown ? 'unknown' : 'not-written' },
   );
 }

@@ -1,3 +1,4 @@
+import { asError } from '../errors/as-error.js';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { SerializedEvent, Serializer } from '../model/serializer.js';
 
@@ -59,6 +60,8 @@ function formOf({ serializer }: FormTarget, serialized: SerializedEvent): Writte
 }
 
 function unwritable({ binding }: FormTarget, cause: unknown): EventPublishException {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EventPublishException(`Cannot publish to binding '${binding}': ${reason}`, { cause });
+  return new EventPublishException(
+    `Cannot publish to binding '${binding}': ${asError(cause).message}`,
+    { cause },
+  );
 }

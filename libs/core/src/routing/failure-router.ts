@@ -1,9 +1,9 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
+import { asError } from '../errors/as-error.js';
 import { DeadLetterRequestedException, HandlerRefusedException } from '../errors/handler-errors.js';
 import { meantError } from '../faults/meant-error.js';
-import { isOneOf, textOf } from '../faults/thrown.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { Delivery, RecordDecision } from '../model/delivery.js';
 import { ExceptionRouting } from '../model/exception-routing.js';
@@ -240,8 +240,4 @@ function givenUp(): FailedOutcome {
 function unrouted(failed: FailedOutcome, error: Error): FailedOutcome {
   const { attempts = 1, remember } = failed;
   return { kind: 'failed', error, attempts, remember, unrouted: { ...failed, attempts: 0 } };
-}
-
-function asError(thrown: unknown): Error {
-  return isOneOf(thrown, [Error]) ? (thrown as Error) : new Error(textOf(thrown));
 }
