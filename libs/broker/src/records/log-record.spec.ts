@@ -38,7 +38,10 @@ describe('a record from the log', () => {
 
   it('tells what it takes without looking at it', () => {
     const headers = [{ key: 'a', value: 'xyz' }];
-    const [small, large] = [read({ value: 'v', headers }), read({ key: 'key', value: 'v', headers })];
+    const [small, large] = [
+      read({ value: 'v', headers }),
+      read({ key: 'key', value: 'v', headers }),
+    ];
     expect(large.sizeInBytes - small.sizeInBytes).toBe(3);
     expect(read({ key: null, value: null }).sizeInBytes).toBe(0);
     expect(read({ value: 'größe €' }).sizeInBytes).toBe(Buffer.byteLength('größe €'));
