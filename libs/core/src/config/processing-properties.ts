@@ -12,7 +12,7 @@ export class ProcessingProperties {
 }
 
 export class CommitProperties {
-  /** Nothing more is handed out until what is done is committed. */
+  /** Nothing more is handed out until what is done is committed; by `'key'`, nothing more of its key. Not with `'none'`. */
   @IsFlag()
   strict?: boolean;
 }

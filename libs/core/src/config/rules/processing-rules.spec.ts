@@ -13,6 +13,30 @@ describe('STRICT_PROCESSING', () => {
   });
 });
 
+describe('STRICT_COMMITS', () => {
+  const refusal = (strict: string, by: string): string =>
+    `STRICT_COMMITS bindings.orders.commit.strict: lets nothing begin before what is done is committed, but no record waits for another one here: commit.strict is true (from ${strict}), processing.by is 'none' (from ${by}). Set commit.strict to false for this binding, or processing.by to 'partition' or, where it is enough that those of a key wait, 'key'.`;
+  const strict = { commit: { strict: true } };
+  const byNone = { processing: { by: 'none' } } as const;
+
+  it('refuses strict commits where no record waits for another one', () => {
+    expect(complaints({ ...strict, ...byNone })).toEqual([refusal('the options', 'the options')]);
+    expect(complaints({ ...strict, processing: { by: 'key' } })).toEqual([]);
+    expect(complaints({ ...strict, processing: { by: 'partition' } })).toEqual([]);
+    expect(complaints(strict)).toEqual([]);
+    expect(complaints(byNone)).toEqual([]);
+  });
+
+  it('takes what all bindings promise from none of them silently: the binding itself says so', () => {
+    const all = 'the defaults of the options';
+    const within = (properties: object, defaults: object) =>
+      complaintsOf(() => resolvedOrders(properties, { defaults }));
+    expect(within(byNone, strict)).toEqual([refusal(all, 'the options')]);
+    expect(within(strict, byNone)).toEqual([refusal('the options', all)]);
+    expect(within({ ...byNone, commit: { strict: false } }, strict)).toEqual([]);
+  });
+});
+
 describe('BATCH_PROCESSING', () => {
   it.each(['key', 'none'])('refuses a BATCH listener by %s', (by) => {
     expect(complaints({ listenerType: 'BATCH', processing: { by } })).toEqual([

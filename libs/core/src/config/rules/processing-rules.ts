@@ -11,6 +11,15 @@ export const processingRules: readonly BindingRule[] = [
     },
   },
   {
+    rule: 'STRICT_COMMITS',
+    reads: ['commit', 'processing.by'],
+    check: ({ binding: { commit, processing }, is }) => {
+      if (!commit.strict || processing.by !== 'none') return [];
+      const message = `lets nothing begin before what is done is committed, but no record waits for another one here: ${is('commit.strict', true)}, ${is('processing.by', 'none')}. Set commit.strict to false for this binding, or processing.by to 'partition' or, where it is enough that those of a key wait, 'key'.`;
+      return [{ key: 'commit.strict', value: true, message }];
+    },
+  },
+  {
     rule: 'BATCH_PROCESSING',
     reads: ['listenerType', 'processing.by'],
     check: ({ binding: { listenerType, processing }, is }) => {
