@@ -97,6 +97,12 @@ export class KeyQueues {
     return all;
   }
 
+  /** With nothing waiting: the keys of all others begin anew. */
+  keepOnly(busy: ReadonlySet<KeyQueue>): void {
+    for (const queue of this.#queues.values())
+      if (!busy.has(queue)) this.#queues.delete(queue.key);
+  }
+
   #open(key: Key, waiting: LaneDelivery[]): KeyQueue {
     const queue: KeyQueue = { key, waiting, isBusy: false };
     this.#queues.set(key, queue);

@@ -17,7 +17,9 @@ const MOST_BEYOND_GAP = 100_000;
  */
 export class KeyedLane extends PartitionLane {
   readonly #queues: KeyQueues;
-  readonly #running = new Set<LaneDelivery>();
+  readonly #running = new Map<LaneDelivery, KeyQueue>();
+  /** Nobody here is at work on these, and all the same nothing of them begins. */
+  readonly #blocked = new Set<KeyQueue>();
   /** Those that run without a slot. */
   readonly #overdue = new Set<LaneDelivery>();
   readonly #enough: number;
@@ -35,7 +37,7 @@ export class KeyedLane extends PartitionLane {
   }
 
   get running(): readonly LaneDelivery[] {
-    return [...this.#running];
+    return [...this.#running.keys()];
   }
 
   get backlog(): number {
@@ -54,19 +56,19 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
+      const isIdle = this.backlog === 0 && this.#running.size === 0;
+      if (isIdle && !this.hasEnded && this.commitPoint()) this.#tellDone();
     } catch (error) {
       this.#onBroken(error);
     } finally {
       this.#isHandingOut = false;
     }
-    const isIdle = this.backlog === 0 && this.#running.size === 0;
-    if (isIdle && !this.hasEnded && this.commitPoint()) this.#tellDone();
     this.tellRoom();
   }
 
   override end(): void {
     super.end();
-    for (const delivery of this.#running) void this.#freeWhenOverdue(delivery);
+    for (const delivery of this.#running.keys()) void this.#freeWhenOverdue(delivery);
   }
 
   protected dropWaiting(): void {
@@ -105,15 +107,15 @@ export class KeyedLane extends PartitionLane {
     }
     if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
     slots.take();
-    this.#running.add(delivery);
+    this.#running.set(delivery, queue);
     delivery.begin(now);
-    observer.onRunning(this);
     answer
       .then(
         (outcome) => this.#end(queue, delivery, outcome),
         (error: unknown) => this.#end(queue, delivery, failedBy(error)),
       )
       .then(undefined, (error: unknown) => this.#onBroken(error));
+    observer.onRunning(this);
   }
 
   #end(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
@@ -141,7 +143,7 @@ export class KeyedLane extends PartitionLane {
     this.#untold++;
     const isSlice = this.#untold >= settings.maxPollRecords || this.backlog === 0;
     if (commits.after === 'record' || isSlice) this.#tellDone();
-    if (commits.waits) void observer.whenStored(this).then(() => this.#goOn(queue));
+    if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
     else this.#queues.free(queue);
   }
 
@@ -171,6 +173,14 @@ export class KeyedLane extends PartitionLane {
     this.#queues.free(queue);
   }
 
+  #blockUntil(queue: KeyQueue, over: Promise<unknown>): void {
+    this.#blocked.add(queue);
+    over
+      .finally(() => this.#blocked.delete(queue))
+      .then(() => this.#goOn(queue))
+      .catch((error: unknown) => this.#onBroken(error));
+  }
+
   #goOn(queue: KeyQueue): void {
     this.#queues.free(queue);
     this.run();
@@ -195,13 +205,12 @@ export class KeyedLane extends PartitionLane {
     const { runtime, settings } = this.parts;
     for (const [key, deliveries] of byKey) {
       const queue = this.#queues.block(key);
-      const outlived = whenOutlived(runtime, deliveries, settings.maxPollIntervalMs);
-      void outlived.then(() => this.#goOn(queue));
+      this.#blockUntil(queue, whenOutlived(runtime, deliveries, settings.maxPollIntervalMs));
     }
   }
 
   #rewindTo(offset: number): void {
-    const atWork = new Set([...this.#running].map(({ record }) => record.offset));
+    const atWork = new Set(this.running.map(({ record }) => record.offset));
     this.tracker.rewindTo(offset, atWork);
   }
 
@@ -218,6 +227,7 @@ export class KeyedLane extends PartitionLane {
   /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
   #onBroken(error: unknown): void {
     this.dropWaiting();
+    this.#queues.keepOnly(new Set([...this.#running.values(), ...this.#blocked]));
     if (this.hasEnded) return;
     this.#rewindTo(this.tracker.watermark);
     this.stand(holdOf({ kind: 'failed', error: asError(error) }, this.newBackoff()));

@@ -10,6 +10,8 @@ import {
   upTo,
 } from './intake-world.spec-support.js';
 import type { IntakeSettings } from './intake.js';
+import { OffsetTracker } from './offset-tracker.js';
+import { PartitionProgress } from './partition-progress.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
@@ -355,25 +357,119 @@ describe('a partition by key', () => {
   });
 });
 
+describe('a mistake of our own in a partition by key', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  const breakOnce = (): never => {
+    throw new Error('a mistake of our own');
+  };
+
+  it.each<[string, () => Outcome | Promise<Outcome>]>([
+    ['at once', () => succeeded],
+    ['later', async () => succeeded],
+  ])('keeps no key for ever, of a record that was handled %s', async (_, answer) => {
+    const keys = await Keys.of(['a', 'a', 'b'], answer);
+    jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
+    const { intake } = await keys.start();
+    await keys.world.untilCommitted(3);
+    expect(keys.begun.filter((offset) => offset === 0)).toEqual([0, 0]);
+    expect(intake.counts.inFlight).toBe(0);
+    await keys.world.end();
+  });
+
+  it('lets nobody overtake a handler that has its key', async () => {
+    const keys = await Keys.of(['a', 'b', 'a', 'b']);
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.running.length === 2);
+    jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
+    await keys.end(0);
+    await keys.world.until(() => keys.begun.length === 3);
+    await keys.world.runtime.advance(5_000);
+    expect(keys.begun).toEqual([0, 1, 0]);
+    await keys.end(1);
+    expect(keys.begun).toEqual([0, 1, 0, 3]);
+    await keys.endAll();
+    await keys.world.untilCommitted(4);
+    expect(reconciles(intake.counts)).toBe(true);
+    await keys.world.end();
+  });
+
+  it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
+    'is survived where it keeps a commit from being made: strict, by %s',
+    async (ackMode) => {
+      const keys = await Keys.of(['a', 'a', 'b'], () => succeeded);
+      jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementationOnce(breakOnce);
+      await keys.start({ strictCommits: true, ackMode });
+      await keys.world.untilCommitted(3);
+      await keys.world.end();
+    },
+  );
+
+  it('does no harm where it shows while nothing is at work', async () => {
+    const keys = await Keys.of(['a'], ({ redeliveries }) =>
+      redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
+    );
+    await keys.start();
+    await keys.world.until(() => keys.begun.length === 1);
+    await keys.world.runtime.advance(1_000);
+    jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementation(breakOnce);
+    await keys.world.runtime.advance(10_000);
+    jest.restoreAllMocks();
+    await keys.world.untilCommitted(1);
+    await keys.world.end();
+  });
+});
+
 describe('handlers that outlive their assignment', () => {
-  it('hold their key for the next one, and only theirs', async () => {
-    const world = await IntakeWorld.of(1);
-    await world.writeKeys(['a', 'b', 'a', 'c']);
-    const old = new Keys(world, ({ record }) => (record.offset === 0 ? undefined : succeeded));
-    const first = await old.start();
-    await world.until(() => old.begun.length >= 3);
+  /** A record is at work in an assignment that was lost; others come with the next one. */
+  async function lostAtWork(
+    settings: Partial<IntakeSettings> = {},
+  ): Promise<{ keys: Keys; regain: () => Promise<void>; runsOfFirst: () => number }> {
+    const keys = await Keys.of(['a'], ({ record }) =>
+      record.offset === 0 ? undefined : succeeded,
+    );
+    const { world } = keys;
+    const { intake, log } = await keys.start(settings);
+    await world.until(() => keys.begun.length === 1);
     const gone = world.broker.faults.dropHeartbeats({ groupId: 'g' });
-    const isLost = (): boolean =>
-      first.log.some(({ message }) => message.startsWith('Partitions lost'));
-    await world.until(isLost);
-    gone.lift();
-    await world.until(() => first.intake.status.assignment.length === 1);
-    await world.runtime.advance(1_000);
-    expect(old.begun.filter((offset) => offset === 0)).toEqual([0]);
-    await old.end(0);
-    await world.until(() => old.begun.filter((offset) => offset === 0).length === 2);
-    await old.endAll();
-    await world.untilCommitted(4);
-    await world.end();
+    await world.until(() => log.some(({ message }) => message.startsWith('Partitions lost')));
+    const regain = async (): Promise<void> => {
+      gone.lift();
+      await world.writeKeys(['b', 'a', 'c']);
+      await world.until(() => intake.status.assignment.length === 1);
+      await world.runtime.advance(5_000);
+    };
+    const runsOfFirst = (): number => keys.begun.filter((offset) => offset === 0).length;
+    return { keys, regain, runsOfFirst };
+  }
+
+  afterEach(() => jest.restoreAllMocks());
+
+  it('hold their key for the next one, and only theirs', async () => {
+    const { keys, regain, runsOfFirst } = await lostAtWork();
+    await regain();
+    expect(keys.begun).toEqual([0, 1, 3]);
+    await keys.end(0);
+    await keys.world.until(() => runsOfFirst() === 2);
+    await keys.endAll();
+    await keys.world.untilCommitted(4);
+    expect(keys.begun).toEqual([0, 1, 3, 0, 2]);
+    await keys.world.end();
+  });
+
+  it('hold it, too, over a mistake of our own', async () => {
+    const { keys, regain, runsOfFirst } = await lostAtWork();
+    const complete = jest.spyOn(OffsetTracker.prototype, 'complete');
+    complete.mockImplementationOnce(() => {
+      throw new Error('a mistake of our own');
+    });
+    await regain();
+    expect(complete).toHaveBeenCalled();
+    expect(runsOfFirst()).toBe(1);
+    await keys.end(0);
+    await keys.world.until(() => runsOfFirst() === 2);
+    await keys.endAll();
+    await keys.world.untilCommitted(4);
+    await keys.world.end();
   });
 });
