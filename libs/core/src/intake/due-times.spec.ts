@@ -89,6 +89,17 @@ describe('a record that is not due', () => {
     },
   );
 
+  it.each(['partition', 'key'] as const)(
+    'keeps nothing that is done from being committed by MANUAL: by %s',
+    async (by) => {
+      const settings = { processing: { by, maxConcurrency: 4 }, ackMode: 'MANUAL' } as const;
+      const delays = [0, 0, 600_000];
+      const { world } = await dueIn(delays, { settings: { ...settings, maxPollRecords: 50 } });
+      await world.untilCommitted(2);
+      await world.end();
+    },
+  );
+
   it('stops the fetching of its partition when as many wait as one slice holds', async () => {
     const { world, intake, handed, pauses } = await dueIn(upTo(30).map(() => 60_000));
     await world.runtime.advance(1_000);

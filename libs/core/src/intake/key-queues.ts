@@ -11,6 +11,7 @@ export interface KeyQueue {
   /** A handler is at work, or the next one is not to begin yet. */
   isBusy: boolean;
   backoff?: Backoff;
+  /** Its first record waits for its time, and the rest for that one. */
   timer?: Timer;
 }
 
@@ -20,6 +21,8 @@ export class KeyQueues {
   /** Whose first record may begin. */
   readonly #ready: KeyQueue[] = [];
   #waiting = 0;
+  /** Of those, in queues whose first one waits for its time. */
+  #asleep = 0;
 
   constructor(
     private readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>,
@@ -29,6 +32,11 @@ export class KeyQueues {
   /** Records that wait. */
   get size(): number {
     return this.#waiting;
+  }
+
+  /** Records that wait only for others that are at work. */
+  get inLine(): number {
+    return this.#waiting - this.#asleep;
   }
 
   get isReady(): boolean {
@@ -46,6 +54,7 @@ export class KeyQueues {
     const taken = this.#queues.get(key);
     if (!taken) return this.#open(key, [delivery]);
     taken.waiting.push(delivery);
+    if (taken.timer) this.#asleep++;
     return undefined;
   }
 
@@ -59,11 +68,7 @@ export class KeyQueues {
   /** The first of a queue; undefined where it has to wait until its time. */
   take(queue: KeyQueue): LaneDelivery | undefined {
     const first = queue.waiting[0] as LaneDelivery;
-    const { notBefore } = first.past;
-    if (notBefore !== undefined && notBefore > this.runtime.monotonic()) {
-      this.#wait(queue, notBefore);
-      return undefined;
-    }
+    if (this.#mustWait(queue, first)) return undefined;
     queue.waiting.shift();
     queue.isBusy = true;
     this.#waiting--;
@@ -73,8 +78,9 @@ export class KeyQueues {
   /** In front of those of its key. */
   putBack(queue: KeyQueue, delivery: LaneDelivery): void {
     queue.waiting.unshift(delivery);
+    queue.isBusy = false;
     this.#waiting++;
-    this.free(queue);
+    if (!this.#mustWait(queue, delivery)) this.#ready.push(queue);
   }
 
   /** The record that was at work is done, or elsewhere: the next one has its turn. */
@@ -90,10 +96,12 @@ export class KeyQueues {
     for (const queue of this.#queues.values()) {
       all.push(...queue.waiting.splice(0));
       queue.timer?.cancel();
+      queue.timer = undefined;
       if (!queue.isBusy) this.#queues.delete(queue.key);
     }
     this.#ready.length = 0;
     this.#waiting = 0;
+    this.#asleep = 0;
     return all;
   }
 
@@ -109,10 +117,19 @@ export class KeyQueues {
     return queue;
   }
 
-  #wait(queue: KeyQueue, until: number): void {
-    queue.timer = this.runtime.setTimer(() => {
-      this.#ready.push(queue);
-      this.onReady();
-    }, until - this.runtime.monotonic());
+  #mustWait(queue: KeyQueue, { past: { notBefore } }: LaneDelivery): boolean {
+    if (notBefore === undefined) return false;
+    const delayMs = notBefore - this.runtime.monotonic();
+    if (delayMs <= 0) return false;
+    queue.timer = this.runtime.setTimer(() => this.#wake(queue), delayMs);
+    this.#asleep += queue.waiting.length;
+    return true;
+  }
+
+  #wake(queue: KeyQueue): void {
+    queue.timer = undefined;
+    this.#asleep -= queue.waiting.length;
+    this.#ready.push(queue);
+    this.onReady();
   }
 }

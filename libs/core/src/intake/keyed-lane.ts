@@ -56,8 +56,7 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
-      const isIdle = this.backlog === 0 && this.#running.size === 0;
-      if (isIdle && !this.hasEnded && this.commitPoint()) this.#tellDone();
+      if (!this.hasEnded && this.#hasRest) this.#tellDone();
     } catch (error) {
       this.#onBroken(error);
     } finally {
@@ -76,6 +75,21 @@ export class KeyedLane extends PartitionLane {
     if (waiting.length === 0) return;
     this.dropped(waiting);
     this.#rewindTo(waiting.reduce((low, { record }) => Math.min(low, record.offset), Infinity));
+  }
+
+  /** There is more to begin, as soon as a slot is free. */
+  get #hasNext(): boolean {
+    return this.#queues.isReady || (this.pending.size > 0 && !this.isWaiting);
+  }
+
+  /** With nothing more to begin, what is done waits for no company. */
+  get #hasRest(): boolean {
+    if (this.#hasNext) return false;
+    const isQuiet = this.#running.size === 0;
+    // Records that were done already: the watermark has passed them.
+    if (this.#untold === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
+    // What is in line behind others at work yet makes a slice; unless it is full, which only a commit can mend.
+    return isQuiet || this.#queues.inLine === 0 || this.progress.isFull;
   }
 
   #handOut(): void {
@@ -141,7 +155,7 @@ export class KeyedLane extends PartitionLane {
     queue.backoff = undefined;
     const { commits, observer, settings } = this.parts;
     this.#untold++;
-    const isSlice = this.#untold >= settings.maxPollRecords || this.backlog === 0;
+    const isSlice = this.#untold >= settings.maxPollRecords;
     if (commits.after === 'record' || isSlice) this.#tellDone();
     if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
     else this.#queues.free(queue);

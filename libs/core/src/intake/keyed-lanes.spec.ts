@@ -1,9 +1,11 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../model/delivery.js';
 import { handedBack, type Outcome, succeeded } from '../model/outcome.js';
+import { decodeMetadata } from './commit-metadata.js';
 import {
   type Handle,
   type IntakeUnderTest,
+  type IntakeUnderTestOptions,
   IntakeWorld,
   reconciles,
   TOPIC,
@@ -43,13 +45,23 @@ class Keys {
     return new Keys(world, answer);
   }
 
-  start(settings: Partial<IntakeSettings> = {}): Promise<IntakeUnderTest> {
+  start(
+    settings: Partial<IntakeSettings> = {},
+    options: IntakeUnderTestOptions = {},
+  ): Promise<IntakeUnderTest> {
     const processing = { by: 'key', maxConcurrency: 8 } as const;
-    return this.world.started(this.handle, { settings: { processing, ...settings } });
+    return this.world.started(this.handle, { ...options, settings: { processing, ...settings } });
   }
 
   get running(): readonly number[] {
     return [...this.#running.keys()];
+  }
+
+  /** What the group knows to be done behind the committed offset. */
+  async doneBeyondGap(): Promise<readonly number[]> {
+    const { offset = 0, metadata = null } = (await this.world.commitOf()) ?? {};
+    const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+    return runs.flatMap(({ from, to }) => upTo(to - from, from));
   }
 
   async end(offset: number, outcome: Outcome = succeeded): Promise<void> {
@@ -163,6 +175,35 @@ describe('records by key', () => {
     await keys.world.untilCommitted(18);
     await keys.endAll();
     await keys.world.untilCommitted(20);
+    await keys.world.end();
+  });
+
+  it('commit by MANUAL what is done beside one that waits, or has another of its key in line', async () => {
+    const keys = await Keys.of(['bad', 'bad', ...upTo(8).map(String)], ({ record }) => {
+      return record.offset === 0 ? { kind: 'handed-back', delayMs: 600_000 } : undefined;
+    });
+    await keys.start({ ackMode: 'MANUAL', maxPollRecords: 50 });
+    await keys.world.until(() => keys.running.length === 8);
+    for (const offset of [2, 3]) await keys.end(offset);
+    await keys.world.runtime.advance(100);
+    expect(await keys.doneBeyondGap()).toEqual([2, 3]);
+    await keys.endAll();
+    await keys.world.runtime.advance(100);
+    expect(await keys.doneBeyondGap()).toEqual(upTo(8, 2));
+    await keys.world.end();
+  });
+
+  it('are not committed one by one by MANUAL while others of their key are in line', async () => {
+    const stored: number[] = [];
+    const keys = await Keys.of(upTo(12).map(() => 'one'));
+    const settings = { ackMode: 'MANUAL', maxPollRecords: 5 } as const;
+    await keys.start(settings, { onCommit: (offset) => stored.push(offset) });
+    for (const offset of upTo(12)) {
+      await keys.world.until(() => keys.running.length === 1);
+      await keys.end(offset);
+      await keys.world.runtime.advance(100);
+    }
+    expect(stored).toEqual([5, 10, 11, 12]);
     await keys.world.end();
   });
 });
@@ -470,6 +511,14 @@ describe('handlers that outlive their assignment', () => {
     await keys.world.until(() => runsOfFirst() === 2);
     await keys.endAll();
     await keys.world.untilCommitted(4);
+    await keys.world.end();
+  });
+
+  it('keep nothing from being committed, by MANUAL, that is done beside them', async () => {
+    const { keys, regain } = await lostAtWork({ ackMode: 'MANUAL', maxPollRecords: 50 });
+    await regain();
+    expect(await keys.doneBeyondGap()).toEqual([1, 3]);
+    await keys.endAll();
     await keys.world.end();
   });
 });

@@ -1,11 +1,16 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../model/outcome.js';
+import type { IntakeSettings } from './intake.js';
 import { IntakeWorld, upTo } from './intake-world.spec-support.js';
 
-/** Of a hundred records by key, every second one is done, and the others run until the test says so. */
-async function everySecondDone(offsetMetadataLimit: number) {
+/** Of records by key, every second one is done, and the others run until the test says so. */
+async function everySecondDone(
+  offsetMetadataLimit: number,
+  settings: Partial<IntakeSettings> = {},
+  keys: readonly string[] = upTo(400).map(String),
+) {
   const world = await IntakeWorld.of(1, { offsetMetadataLimit });
-  await world.writeKeys(upTo(400).map(String));
+  await world.writeKeys(keys);
   const gates = new Map<number, Deferred<Outcome>>();
   const member = await world.started(
     ({ record: { offset } }) => {
@@ -15,11 +20,15 @@ async function everySecondDone(offsetMetadataLimit: number) {
       return gate.promise;
     },
     {
-      settings: { processing: { by: 'key', maxConcurrency: 100 }, maxPollRecords: 10 },
+      settings: {
+        processing: { by: 'key', maxConcurrency: 100 },
+        maxPollRecords: 10,
+        ...settings,
+      },
     },
   );
   const endAll = async (): Promise<void> => {
-    while ((await world.committed()) !== 400) {
+    while ((await world.committed()) !== keys.length) {
       for (const gate of gates.values()) gate.resolve(succeeded);
       await world.runtime.advance(50);
     }
@@ -61,6 +70,23 @@ describe('a commit that has no room for all that is done beyond it', () => {
     await endAll();
     expect(member.intake.status.partitionPauses).toEqual([]);
     expect(member.offsets().toSorted((one, other) => one - other)).toEqual(upTo(400));
+    await world.end();
+  });
+
+  it('does so no longer by MANUAL either, whatever is in line behind a handler', async () => {
+    const keys = ['first', ...upTo(1_198).map(String), 'first'];
+    keys[2] = 'first';
+    const settings = { ackMode: 'MANUAL', maxPollRecords: 50 } as const;
+    const { world, member, gates, endAll } = await everySecondDone(150, settings, keys);
+    await world.runtime.advance(5_000);
+    expect(member.intake.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
+    for (let turns = 0; turns < 50; turns++) {
+      for (const [offset, gate] of gates) if (offset > 0) gate.resolve(succeeded);
+      await world.runtime.advance(100);
+    }
+    // All but those that are in line.
+    expect(member.handled.length).toBe(1_198);
+    await endAll();
     await world.end();
   });
 });
