@@ -1,4 +1,4 @@
-import { UnknownTopicError } from '@nest-event-bus/broker';
+import { TopicRecreatedError, UnknownTopicError } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import {
   BindingAlreadyExistsException,
@@ -246,6 +246,12 @@ describe('the health of the bus', () => {
         error: new SchemaRegistryUnavailableException('The registry did not answer.'),
       },
       { topic: 'orders.events', partition: 4, reasons: [], error: new Error('no offset') },
+      {
+        topic: 'orders.events',
+        partition: 7,
+        reasons: ['backoff' as const],
+        error: new TopicRecreatedError('orders.events', 7, 9, 'Another topic.'),
+      },
     ];
     intake.session('eventbus-orders-0').becomes({ partitionPauses });
     expect(connector.health().bindings[0]).toMatchObject({
@@ -255,6 +261,7 @@ describe('the health of the bus', () => {
         'eventbus-orders: orders.events-5 waits (backoff)',
         'eventbus-orders: orders.events-6 waits (backoff): The registry did not answer.',
         'eventbus-orders: orders.events-4 cannot be read on: no offset',
+        'eventbus-orders: orders.events-7 waits (backoff): Another topic.',
       ],
     });
   });

@@ -1,3 +1,4 @@
+import { PartitionError } from '@nest-event-bus/broker';
 import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { PartitionPause } from '../intake/intake.js';
 import type { ContainerState } from '../model/container-state.js';
@@ -122,12 +123,14 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
   });
 }
 
-/** The error of a handler stays out of this: it may quote its record. Those of the driver and of the registry do not. */
+/** The error of a handler stays out of this: it may quote its record. These do not. */
+const TOLD = [PartitionError, SchemaRegistryUnavailableException] as const;
+
 function partitionTrouble({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
   if (reasons.includes('strict') || reasons.includes('backoff')) {
     const what =
       undecidedOffset === undefined ? '' : ` for a decision about offset ${undecidedOffset}`;
-    const why = error instanceof SchemaRegistryUnavailableException ? `: ${error.message}` : '';
+    const why = TOLD.some((kind) => error instanceof kind) ? `: ${error?.message}` : '';
     return `waits (${reasons.join(', ')})${what}${why}`;
   }
   return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;

@@ -83,6 +83,7 @@ export interface IntakeStatus {
   readonly stuckHandlers: number;
 }
 
+/** By `key` and by `none` single records wait, with `delay` or `backoff`: the others of the partition go on. */
 export interface PartitionPause extends TopicPartition {
   readonly reasons: readonly PauseReason[];
   /** What made the partition wait, e.g. the handler's error. */

@@ -1,5 +1,6 @@
 import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
+import type { RecordWait } from './waiting-records.js';
 
 /** null is a key, too: records without one have no order among others, but among themselves. */
 export type Key = string | number | null;
@@ -15,6 +16,14 @@ export interface KeyQueue {
   timer?: Timer;
 }
 
+export interface KeyQueuesParts {
+  readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>;
+  /** The first record of a queue has come to its time. */
+  onReady(): void;
+  /** The first record of a queue waits for its time. */
+  onWait(delivery: LaneDelivery, wait: RecordWait): void;
+}
+
 /** The records of a partition that wait for those of their own key, and the keys whose turn it is. */
 export class KeyQueues {
   readonly #queues = new Map<Key, KeyQueue>();
@@ -24,10 +33,7 @@ export class KeyQueues {
   /** Of those, in queues whose first one waits for its time. */
   #asleep = 0;
 
-  constructor(
-    private readonly runtime: Pick<Runtime, 'monotonic' | 'setTimer'>,
-    private readonly onReady: () => void,
-  ) {}
+  constructor(private readonly parts: KeyQueuesParts) {}
 
   /** Records that wait. */
   get size(): number {
@@ -107,8 +113,7 @@ export class KeyQueues {
 
   /** With nothing waiting: the keys of all others begin anew. */
   keepOnly(busy: ReadonlySet<KeyQueue>): void {
-    for (const queue of this.#queues.values())
-      if (!busy.has(queue)) this.#queues.delete(queue.key);
+    for (const queue of this.#queues.values()) if (!busy.has(queue)) this.#queues.delete(queue.key);
   }
 
   #open(key: Key, waiting: LaneDelivery[]): KeyQueue {
@@ -117,12 +122,16 @@ export class KeyQueues {
     return queue;
   }
 
-  #mustWait(queue: KeyQueue, { past: { notBefore } }: LaneDelivery): boolean {
-    if (notBefore === undefined) return false;
-    const delayMs = notBefore - this.runtime.monotonic();
+  /** Told last: whoever hears of it may take all that waits. */
+  #mustWait(queue: KeyQueue, first: LaneDelivery): boolean {
+    const { wait } = first.past;
+    if (!wait) return false;
+    const { runtime, onWait } = this.parts;
+    const delayMs = wait.until - runtime.monotonic();
     if (delayMs <= 0) return false;
-    queue.timer = this.runtime.setTimer(() => this.#wake(queue), delayMs);
+    queue.timer = runtime.setTimer(() => this.#wake(queue), delayMs);
     this.#asleep += queue.waiting.length;
+    onWait(first, wait);
     return true;
   }
 
@@ -130,6 +139,6 @@ export class KeyQueues {
     queue.timer = undefined;
     this.#asleep -= queue.waiting.length;
     this.#ready.push(queue);
-    this.onReady();
+    this.parts.onReady();
   }
 }

@@ -1,12 +1,20 @@
 import type { AssignedPartition } from '@nest-event-bus/broker';
+import type { Backoff } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import type { Outcome } from '../model/outcome.js';
 import { failedBy, isPending } from './answers.js';
 import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
 import { LaneDelivery } from './lane-delivery.js';
-import { delayOf, holdOf, type KeyedLaneParts, type Setback } from './lane-parts.js';
+import {
+  delayOf,
+  holdOf,
+  type KeyedLaneParts,
+  type Setback,
+  type UndecidedRecord,
+} from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { whenOutlived } from './predecessors.js';
+import { type RecordWait, WaitingRecords } from './waiting-records.js';
 
 /** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
 const MOST_BEYOND_GAP = 100_000;
@@ -17,6 +25,7 @@ const MOST_BEYOND_GAP = 100_000;
  */
 export class KeyedLane extends PartitionLane {
   readonly #queues: KeyQueues;
+  readonly #waiting = new WaitingRecords(() => this.parts.observer.onWaiting(this));
   readonly #running = new Map<LaneDelivery, KeyQueue>();
   /** Nobody here is at work on these, and all the same nothing of them begins. */
   readonly #blocked = new Set<KeyQueue>();
@@ -32,12 +41,20 @@ export class KeyedLane extends PartitionLane {
   ) {
     super(assigned, parts);
     this.#enough = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
-    this.#queues = new KeyQueues(parts.runtime, () => this.run());
+    this.#queues = new KeyQueues({
+      runtime: parts.runtime,
+      onReady: () => this.run(),
+      onWait: ({ record }, wait) => this.#waiting.begin(record.offset, wait),
+    });
     this.#waitForPredecessors();
   }
 
   get running(): readonly LaneDelivery[] {
     return [...this.#running.keys()];
+  }
+
+  override get waiting(): WaitingRecords {
+    return this.#waiting;
   }
 
   get backlog(): number {
@@ -71,10 +88,12 @@ export class KeyedLane extends PartitionLane {
   }
 
   protected dropWaiting(): void {
-    const waiting = [...this.pending.takeAll(), ...this.#queues.takeAll()];
-    if (waiting.length === 0) return;
-    this.dropped(waiting);
-    this.#rewindTo(waiting.reduce((low, { record }) => Math.min(low, record.offset), Infinity));
+    const dropped = [...this.pending.takeAll(), ...this.#queues.takeAll()];
+    if (dropped.length > 0) {
+      this.dropped(dropped);
+      this.#rewindTo(dropped.reduce((low, { record }) => Math.min(low, record.offset), Infinity));
+    }
+    this.#waiting.endAll();
   }
 
   /** There is more to begin, as soon as a slot is free. */
@@ -153,6 +172,7 @@ export class KeyedLane extends PartitionLane {
     if (this.hasEnded) return;
     if (setback) return this.#setBack(queue, delivery, setback);
     queue.backoff = undefined;
+    this.#waiting.end(delivery.record.offset);
     const { commits, observer, settings } = this.parts;
     this.#untold++;
     const isSlice = this.#untold >= settings.maxPollRecords;
@@ -171,13 +191,18 @@ export class KeyedLane extends PartitionLane {
     if (!this.isOpen && setback.kind === 'handed-back' && !setback.delayMs)
       return this.#giveBack(queue, record.offset);
     const { runtime, sessionIndex } = this.parts;
-    const notBefore = runtime.monotonic() + delayOf(setback, backoff);
-    const past = { ...this.pastOf(record.offset), notBefore };
+    const past = { ...this.pastOf(record.offset), wait: this.#waitOf(setback, backoff) };
     this.remember(record.offset, past);
     if (!this.isOpen) return this.#giveBack(queue, record.offset);
     const again = new LaneDelivery(record, past, runtime.now(), sessionIndex, this);
     this.received(again);
     this.#queues.putBack(queue, again);
+  }
+
+  #waitOf(setback: Exclude<Setback, UndecidedRecord>, backoff: Backoff): RecordWait {
+    const until = this.parts.runtime.monotonic() + delayOf(setback, backoff);
+    if (setback.kind === 'handed-back') return { reason: 'delay', until };
+    return { reason: 'backoff', until, error: setback.error };
   }
 
   /** It is to be read again, and so is what waits. */

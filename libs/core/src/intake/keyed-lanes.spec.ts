@@ -220,7 +220,6 @@ describe('a record by key that fails', () => {
     const { intake } = await keys.start();
     await keys.world.until(() => keys.begun.length === 4);
     expect(keys.begun).toEqual([0, 1, 3, 4]);
-    expect(intake.status.partitionPauses).toEqual([]);
     await keys.world.until(() => keys.begun.length === 7);
     await keys.world.untilCommitted(5);
     expect(keys.begun).toEqual([0, 1, 3, 4, 0, 0, 2]);
@@ -327,6 +326,139 @@ describe('a record by key that fails', () => {
       await keys.world.runtime.advance(100);
     }
     expect(reconciles(intake.counts)).toBe(true);
+    await keys.world.end();
+  });
+});
+
+describe('a record that waits while others go on', () => {
+  const talk = ({ log }: IntakeUnderTest): readonly unknown[] =>
+    log
+      .filter(({ message }) => message.includes('another try'))
+      .map(({ level, context }) => [level, context['offset'] ?? context['afterMs']]);
+
+  it.each(['key', 'none'] as const)(
+    'shows at its partition until it is done, however often it is tried: by %s',
+    async (by) => {
+      let isHealed = false;
+      const keys = new Keys(await IntakeWorld.of(1), ({ record }) => {
+        return isHealed || record.offset === 2 ? succeeded : failed();
+      });
+      const member = await keys.start({ processing: { by, maxConcurrency: 8 } });
+      const { intake } = member;
+      const told = jest.fn();
+      intake.onStatus(told);
+      await keys.world.writeKeys(['a', 'b', 'c']);
+      await keys.world.until(() => keys.begun.length === 3);
+      const waits = { topic: TOPIC, partition: 0, reasons: ['backoff'], error: new Error('no') };
+      expect(intake.status.partitionPauses).toEqual([waits]);
+      await keys.world.runtime.advance(60_000);
+      expect(intake.counts.failed).toBeGreaterThan(10);
+      expect(intake.status.partitionPauses).toEqual([waits]);
+      expect(told).toHaveBeenCalledTimes(1);
+      isHealed = true;
+      await keys.world.untilCommitted(3);
+      expect(intake.status.partitionPauses).toEqual([]);
+      expect(told).toHaveBeenCalledTimes(2);
+      expect(talk(member)).toEqual([
+        ['warn', 0],
+        ['info', expect.any(Number)],
+      ]);
+      await keys.world.end();
+    },
+  );
+
+  it('is told without the words of its handler, which may quote it', async () => {
+    const keys = await Keys.of(['a'], () => failed({ error: new TypeError('secret') }));
+    const member = await keys.start();
+    await keys.world.until(() => talk(member).length > 0);
+    expect(JSON.stringify(member.log)).not.toContain('secret');
+    expect(member.log.at(-1)?.context).toMatchObject({ partition: 't-0', error: 'TypeError' });
+    await keys.world.end();
+  });
+
+  it('shows as a delay where it was handed back, which is nothing to be warned of', async () => {
+    const keys = await Keys.of(['a', 'b'], ({ record, redeliveries }) => {
+      return record.offset + redeliveries > 0
+        ? succeeded
+        : { kind: 'handed-back', delayMs: 600_000 };
+    });
+    const member = await keys.start();
+    await keys.world.until(() => keys.begun.length === 2);
+    const { partitionPauses } = member.intake.status;
+    expect(partitionPauses).toEqual([{ topic: TOPIC, partition: 0, reasons: ['delay'] }]);
+    await keys.world.runtime.advance(600_000);
+    await keys.world.untilCommitted(2);
+    expect(member.intake.status.partitionPauses).toEqual([]);
+    expect(talk(member)).toEqual([]);
+    await keys.world.end();
+  });
+
+  it('is one of many: the partition says why the lowest of them does', async () => {
+    const keys = await Keys.of(['a', 'b', 'c'], ({ record: { offset } }) => {
+      if (offset === 0) return { kind: 'handed-back', delayMs: 600_000 };
+      return failed({ error: new Error(`no ${offset}`), delayMs: 600_000 });
+    });
+    const { intake } = await keys.start();
+    await keys.world.until(() => keys.begun.length === 3);
+    expect(intake.status.partitionPauses).toMatchObject([
+      { reasons: ['delay', 'backoff'], error: { message: 'no 1' } },
+    ]);
+    await keys.world.end();
+  });
+
+  it('is not the only reason of a partition that holds too much behind it', async () => {
+    const keys = await Keys.of(
+      upTo(300).map(() => 'bad'),
+      () => failed({ delayMs: 600_000 }),
+    );
+    const { intake } = await keys.start({ maxPollRecords: 5 });
+    await keys.world.until(() => intake.status.partitionPauses.length > 0);
+    await keys.world.runtime.advance(1_000);
+    expect(intake.status.partitionPauses).toMatchObject([{ reasons: ['backoff', 'backpressure'] }]);
+    await keys.world.end();
+  });
+
+  it('does not while a pause has given it back, and does again when it is read again', async () => {
+    const keys = await Keys.of(['a', 'b'], ({ record }) => {
+      return record.offset === 0 ? failed({ delayMs: 600_000 }) : succeeded;
+    });
+    const member = await keys.start();
+    const { intake } = member;
+    await keys.world.until(() => keys.begun.length === 2);
+    await keys.world.done(intake.pause('operator'));
+    expect(intake.status.partitionPauses).toEqual([]);
+    intake.resume('operator');
+    await keys.world.until(() => intake.status.partitionPauses.length > 0);
+    expect(intake.status.partitionPauses).toMatchObject([
+      { reasons: ['backoff'], error: { message: 'no' } },
+    ]);
+    expect(keys.begun).toEqual([0, 1]);
+    expect(talk(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
+    await keys.world.end();
+  });
+
+  it('ends with its assignment', async () => {
+    const keys = await Keys.of(['a'], () => failed({ delayMs: 600_000 }));
+    const member = await keys.start();
+    await keys.world.until(() => talk(member).length > 0);
+    await keys.world.done(member.intake.close());
+    expect(talk(member)).toEqual([
+      ['warn', 0],
+      ['info', expect.any(Number)],
+    ]);
+    expect(member.intake.status.partitionPauses).toEqual([]);
+    await keys.world.end();
+    expect(keys.world.runtime.pendingTimers).toBe(0);
+  });
+
+  it('is nobody where all succeed: nobody is told of anything', async () => {
+    const keys = new Keys(await IntakeWorld.of(1), () => succeeded);
+    const { intake } = await keys.start();
+    const told = jest.fn();
+    intake.onStatus(told);
+    await keys.world.writeKeys(upTo(200).map(String));
+    await keys.world.untilCommitted(200);
+    expect(told).not.toHaveBeenCalled();
     await keys.world.end();
   });
 });

@@ -4,6 +4,7 @@ import type { Delivery, RecordDecision } from '../model/delivery.js';
 import type { Assignment } from '../model/assignment.js';
 import type { FailedBefore } from '../model/failed-before.js';
 import type { FailedOutcome } from '../model/outcome.js';
+import type { RecordWait } from './waiting-records.js';
 
 /** A signal that costs nothing until somebody asks for it: an AbortController takes longer than all the rest of a delivery. */
 class LazySignal {
@@ -40,8 +41,8 @@ export interface Past {
   readonly unrouted?: FailedOutcome;
   /** The failure after which its partition waited for a decision. */
   readonly undecided?: FailedOutcome;
-  /** By the monotonic clock: it waits until then, wherever it comes from. */
-  readonly notBefore?: number;
+  /** It waits, wherever it comes from. */
+  readonly wait?: RecordWait;
 }
 
 export const NO_PAST: Past = Object.freeze({ redeliveries: 0, failures: 0, calls: 0 });

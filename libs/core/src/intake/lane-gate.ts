@@ -6,6 +6,7 @@ import {
   type PartitionError,
 } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import { FailingPartitions } from './failing-partitions.js';
 import type { PartitionPause } from './intake.js';
 import type { Decision } from '../model/delivery.js';
 import type { UndecidedRecord } from './lane-parts.js';
@@ -50,8 +51,11 @@ export class LaneGate {
   readonly #waiting = new Map<PartitionLane, Waiting[]>();
   readonly #stops = new Map<PartitionLane, Stop>();
   readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
+  readonly #failing: FailingPartitions;
 
-  constructor(private readonly parts: LaneGateParts) {}
+  constructor(private readonly parts: LaneGateParts) {
+    this.#failing = new FailingPartitions(parts.runtime, parts.logger);
+  }
 
   /** A lane has begun. The driver keeps the pauses of an earlier assignment: they are set anew. */
   enter(lane: PartitionLane): void {
@@ -120,6 +124,12 @@ export class LaneGate {
     return true;
   }
 
+  /** Records of it begin to wait, or none does any more. The lane goes on, and so stays open. */
+  follow(lane: PartitionLane): void {
+    this.#failing.follow(lane);
+    this.parts.onChange();
+  }
+
   /** It has more than it should hold: the others go on. */
   crowd(lane: PartitionLane): void {
     if (lane.isCrowded) return;
@@ -176,7 +186,7 @@ export class LaneGate {
       const reasons = own.length === 0 && stop?.timer ? RETRIED : own;
       if (reasons.length === 0 && !stop) return [];
       const waiting = this.#waiting.get(lane)?.findLast((wait) => wait.error);
-      const error = (stop ?? undecided ?? waiting)?.error;
+      const error = (stop ?? undecided ?? waiting ?? lane.waiting?.lowestFailed)?.error;
       const { topic, partition } = lane;
       return [
         {
@@ -190,11 +200,19 @@ export class LaneGate {
     });
   }
 
-  /** A lane that waits for its first record to become due keeps what it has, and so is not shut. */
+  /** A lane that waits for its first record to become due, or has records that wait, keeps what it has, and so is not shut. */
   #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
     const { ledger } = this.parts;
-    if (!lane.isWaiting) return ledger.reasons(lane.name);
-    return PAUSE_REASONS.filter((reason) => reason === 'delay' || ledger.has(reason, lane.name));
+    const { waiting } = lane;
+    const isDelayed = lane.isWaiting || waiting?.has('delay');
+    const isBackedOff = waiting?.has('backoff');
+    if (!isDelayed && !isBackedOff) return ledger.reasons(lane.name);
+    return PAUSE_REASONS.filter(
+      (reason) =>
+        (isDelayed && reason === 'delay') ||
+        (isBackedOff && reason === 'backoff') ||
+        ledger.has(reason, lane.name),
+    );
   }
 
   #apply(lane: PartitionLane): void {

@@ -36,6 +36,8 @@ export interface LaneObserver {
   whenStored(lane: PartitionLane): Promise<void>;
   /** The lane stands at the first record that is to come again, and is to be held for a while. */
   onHold(lane: PartitionLane, hold: Hold): void;
+  /** Some of its records begin to wait while others go on, or none does any more. */
+  onWaiting(lane: PartitionLane): void;
   /** It has room again after it had too much. */
   onRoom(lane: PartitionLane): void;
   /** A handler did not answer at once. */

@@ -196,6 +196,10 @@ export class MemberTerm implements LaneObserver, Membership {
     this.#gate.relieve(lane);
   }
 
+  onWaiting(lane: PartitionLane): void {
+    this.#gate.follow(lane);
+  }
+
   onRunning(): void {
     this.parts.watch.arm();
   }

@@ -17,6 +17,7 @@ import type { OffsetTracker } from './offset-tracker.js';
 import { nameOf } from './partition-name.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PendingQueue } from './pending-queue.js';
+import type { WaitingRecords } from './waiting-records.js';
 
 type Phase = 'open' | 'held' | 'ended';
 
@@ -96,6 +97,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Its first record is not due yet. */
   get isWaiting(): boolean {
     return this.#due?.isWaiting ?? false;
+  }
+
+  /** Its records that wait while others go on, where a lane has such. */
+  get waiting(): WaitingRecords | undefined {
+    return undefined;
   }
 
   /** What was last known to be committed, or where it started. */

@@ -142,6 +142,10 @@ export class GateBench implements LaneObserver {
     this.gate.relieve(lane);
   }
 
+  onWaiting(lane: PartitionLane): void {
+    this.gate.follow(lane);
+  }
+
   onRunning(): void {}
 
   onHold(_: PartitionLane, hold: Hold): void {

@@ -1,9 +1,10 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
-import { Injectable } from '@nestjs/common';
+import { Injectable, UseGuards } from '@nestjs/common';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventHandler } from '../discovery/event-handler.js';
+import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { EventRecord } from '../model/event-record.js';
 import { World } from './application.spec-support.js';
 
@@ -90,6 +91,65 @@ describe('processing', () => {
     await expect(world.startOrders([Batches], { processing: { by: 'key' } })).rejects.toThrow(
       /processing.by: takes slices of a partition apart/,
     );
+  });
+});
+
+describe('a partition that gets nowhere', () => {
+  let isHealed: boolean;
+  beforeEach(() => (isHealed = false));
+
+  const unlessHealed = <T>(value: T, error = new Error('down')): T => {
+    if (!isHealed) throw error;
+    return value;
+  };
+
+  @Injectable()
+  class Plain {
+    @EventHandler('orders')
+    handle(): void {}
+  }
+
+  @Injectable()
+  class Guarded {
+    @EventHandler('orders')
+    @UseGuards({ canActivate: () => isHealed })
+    handle(): void {}
+  }
+
+  const store = {
+    claim: async () => unlessHealed('new' as const),
+    complete: async () => undefined,
+    release: async () => undefined,
+  };
+  const deserialize = (bytes: Buffer) =>
+    unlessHealed(bytes, new SchemaRegistryUnavailableException('No registry.'));
+
+  const CAUSES = [
+    ['a guard that refuses', Guarded, {}, ''],
+    ['an idempotency store that is down', Plain, { idempotency: { store } }, ''],
+    [
+      'a schema registry that is down',
+      Plain,
+      { deserializer: { name: 'mine', deserialize } },
+      ': No registry.',
+    ],
+  ] as const;
+
+  describe.each(['partition', 'key', 'none'] as const)('by %s', (by) => {
+    it.each(CAUSES)('shows in health, until it goes on: %s', async (_, provider, more, why) => {
+      await world.write('orders', ...keyed('a', 'b'));
+      const properties = { processing: { by }, ...more };
+      const application = await world.startOrders([provider], properties);
+      await world.runtime.advance(600_000);
+      expect(await world.committed()).toBe(0);
+      expect(world.health(application).bindings).toMatchObject([
+        { status: 'DEGRADED', reasons: [`eventbus-orders: orders-0 waits (backoff)${why}`] },
+      ]);
+      isHealed = true;
+      await world.runtime.advance(60_000);
+      expect(await world.committed()).toBe(2);
+      expect(world.health(application).bindings).toMatchObject([{ status: 'UP', reasons: [] }]);
+    });
   });
 });
 

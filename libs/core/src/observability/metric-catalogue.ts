@@ -79,7 +79,7 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
   {
     name: 'eventbus.partitions.paused',
     type: 'gauge',
-    help: 'Partitions that wait by themselves, by reason. One with two reasons is under both.',
+    help: 'Partitions that wait by themselves, or have records that do, by reason. One with two reasons is under both.',
     read: ({ containers }) => containers.flatMap(pausedPartitions),
   },
   {

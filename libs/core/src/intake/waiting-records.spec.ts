@@ -1,0 +1,65 @@
+import { type RecordWait, WaitingRecords } from './waiting-records.js';
+
+const failed = (message: string): RecordWait => ({
+  reason: 'backoff',
+  until: 1_000,
+  error: new Error(message),
+});
+const handedBack: RecordWait = { reason: 'delay', until: 1_000 };
+
+/** With what is told: the reasons that there are by then. */
+function waitingRecords() {
+  const told: string[] = [];
+  const waiting = new WaitingRecords(() => {
+    const reasons = (['backoff', 'delay'] as const).filter((reason) => waiting.has(reason));
+    told.push(reasons.join(' '));
+  });
+  return { waiting, told };
+}
+
+describe('records that wait', () => {
+  it('are told of when the first one begins, and when none is left', () => {
+    const { waiting, told } = waitingRecords();
+    waiting.begin(1, failed('one'));
+    waiting.begin(2, failed('two'));
+    waiting.begin(1, failed('one again'));
+    waiting.end(1);
+    waiting.end(3);
+    expect(told).toEqual(['backoff']);
+    waiting.end(2);
+    expect(told).toEqual(['backoff', '']);
+  });
+
+  it('are told of by each reason', () => {
+    const { waiting, told } = waitingRecords();
+    waiting.begin(1, handedBack);
+    waiting.begin(2, failed('two'));
+    waiting.begin(2, handedBack);
+    waiting.end(1);
+    waiting.end(2);
+    expect(told).toEqual(['delay', 'backoff delay', 'delay', '']);
+  });
+
+  it('show the lowest of those that failed', () => {
+    const { waiting } = waitingRecords();
+    waiting.begin(1, handedBack);
+    expect(waiting.lowestFailed).toBeUndefined();
+    for (const offset of [7, 3, 5]) waiting.begin(offset, failed(`${offset}`));
+    expect(waiting.lowestFailed).toMatchObject({ offset: 3, error: { message: '3' } });
+    waiting.end(3);
+    expect(waiting.lowestFailed).toMatchObject({ offset: 5 });
+  });
+
+  it('are gone at once when they are dropped, which is told once', () => {
+    const { waiting, told } = waitingRecords();
+    waiting.endAll();
+    waiting.begin(1, handedBack);
+    waiting.begin(2, failed('two'));
+    waiting.endAll();
+    waiting.endAll();
+    waiting.end(2);
+    expect(told).toEqual(['delay', 'backoff delay', '']);
+    waiting.begin(1, failed('one'));
+    expect(told.at(-1)).toBe('backoff');
+  });
+});
