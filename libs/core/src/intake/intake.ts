@@ -135,7 +135,7 @@ export interface IntakeSession {
    * are left to finish. What is done by then is committed, bounded.
    */
   pause(reason: PauseReason): Promise<void>;
-  /** Takes the reason away and returns those that remain. With none left, reading goes on at the first unfinished record. */
+  /** Takes the reason away and returns those that remain. With none left, reading goes on behind what is done or at work. */
   resume(reason: PauseReason): readonly PauseReason[];
   /**
    * Ends the reason `strict` of a partition: the record is handed out again, with the decision
