@@ -186,7 +186,8 @@ export class LaneGate {
       const reasons = own.length === 0 && stop?.timer ? RETRIED : own;
       if (reasons.length === 0 && !stop) return [];
       const waiting = this.#waiting.get(lane)?.findLast((wait) => wait.error);
-      const error = (stop ?? undecided ?? waiting ?? lane.waiting?.lowestFailed)?.error;
+      const error =
+        (stop ?? undecided ?? waiting ?? lane.waiting?.lowestFailed)?.error ?? lane.trouble;
       const { topic, partition } = lane;
       return [
         {
@@ -205,7 +206,7 @@ export class LaneGate {
     const { ledger } = this.parts;
     const { waiting } = lane;
     const isDelayed = lane.isWaiting || waiting?.has('delay');
-    const isBackedOff = waiting?.has('backoff');
+    const isBackedOff = waiting?.has('backoff') || lane.trouble !== undefined;
     if (!isDelayed && !isBackedOff) return ledger.reasons(lane.name);
     return PAUSE_REASONS.filter(
       (reason) =>

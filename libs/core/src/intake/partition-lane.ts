@@ -104,6 +104,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return undefined;
   }
 
+  /** What keeps one of those that have a handler's answer from being over. */
+  get trouble(): Error | undefined {
+    return this.running.find(({ trouble }) => trouble)?.trouble;
+  }
+
   /** What was last known to be committed, or where it started. */
   get committed(): number {
     return this.progress.committed;

@@ -71,11 +71,15 @@ describe('a transaction that waits for the cluster', () => {
     expect([called, (await world.records('out')).length]).toEqual([[1, 2], 2]);
   });
 
-  it('is told when it begins and when it ends', async () => {
-    const { cut } = await withUnknownFate();
+  it('is seen in health, and told when it begins and when it ends', async () => {
+    const { application, cut } = await withUnknownFate();
+    expect(world.health(application).status).toBe('DEGRADED');
+    const [binding] = world.health(application).bindings;
+    expect(binding?.reasons).toEqual(['eventbus-orders: orders-0 waits (backoff)']);
     expect(linesOf('Transactions wait for the cluster')).toBe(1);
     cut.lift();
     await world.runtime.advance(30_000);
+    expect(world.health(application).status).toBe('UP');
     expect(linesOf('Transactions go on')).toBe(1);
   });
 

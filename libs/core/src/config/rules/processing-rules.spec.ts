@@ -40,7 +40,7 @@ describe('STRICT_COMMITS', () => {
 describe('BATCH_PROCESSING', () => {
   it.each(['key', 'none'])('refuses a BATCH listener by %s', (by) => {
     expect(complaints({ listenerType: 'BATCH', processing: { by } })).toEqual([
-      `BATCH_PROCESSING bindings.orders.processing.by: takes slices of a partition apart, which a BATCH listener works through as a whole: processing.by is '${by}' (from the options), listenerType is 'BATCH' (from the options). Set processing.by to 'partition' or listenerType to 'SINGLE'.`,
+      `BATCH_PROCESSING bindings.orders.processing.by: takes slices of a partition apart, which a BATCH listener works through as a whole: processing.by is '${by}' (from the options), listenerType is 'BATCH' (from the options). Set processing.by to 'partition', or let the handler take single records: @EventHandler and listenerType 'SINGLE'.`,
     ]);
     expect(complaints({ listenerType: 'BATCH', processing: { by: 'partition' } })).toEqual([]);
   });

@@ -25,7 +25,7 @@ export const processingRules: readonly BindingRule[] = [
     check: ({ binding: { listenerType, processing }, is }) => {
       const { by } = processing;
       if (listenerType !== 'BATCH' || by === 'partition') return [];
-      const message = `takes slices of a partition apart, which a BATCH listener works through as a whole: ${is('processing.by', by)}, ${is('listenerType', listenerType)}. Set processing.by to 'partition' or listenerType to 'SINGLE'.`;
+      const message = `takes slices of a partition apart, which a BATCH listener works through as a whole: ${is('processing.by', by)}, ${is('listenerType', listenerType)}. Set processing.by to 'partition', or let the handler take single records: @EventHandler and listenerType 'SINGLE'.`;
       return [{ key: 'processing.by', value: by, message }];
     },
   },
