@@ -60,4 +60,51 @@ describeWithKafka('a commit while the group waits for its leader', ({ brokers })
       await driver.close();
     }
   });
+
+  it('succeeds in the hand-back of a member that is closed, and holds up nobody', async () => {
+    const [topic, groupId] = [unique('orders'), unique('shop')];
+    const driver = kafkajs({ brokers });
+    const leader = new SlowLeader(brokers, groupId, topic);
+    try {
+      await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
+      await leader.join();
+      await leader.give(0);
+      const consumer = driver.consumer({
+        groupId,
+        topics: [topic],
+        assignors: ['cooperative-sticky'],
+        sessionTimeoutMs: 6_000,
+        heartbeatIntervalMs: 300,
+        rebalanceTimeoutMs: 15_000,
+      });
+      const told: string[] = [];
+      const started = consumer.start({
+        onAssigned: (partitions) => void told.push(...partitions.map(() => 'assigned')),
+        onRevoked: async () => {
+          await consumer.commit([{ topic, partition: 0, offset: 0 }]);
+          told.push('committed');
+        },
+        onLost: () => void told.push('lost'),
+      });
+      const state = async (): Promise<string> =>
+        (await driver.admin().describeGroup(groupId)).state;
+      await eventually(async () => (await state()) === 'PreparingRebalance');
+      await leader.join();
+      await leader.give(0);
+      await started;
+      await eventually(() => told.length === 1);
+      await leader.join();
+      await sleep(realRuntime, 300);
+      const since = realRuntime.monotonic();
+      const closed = consumer.close();
+      await sleep(realRuntime, 1_000);
+      await leader.give(0);
+      await closed;
+      expect(told).toEqual(['assigned', 'committed']);
+      expect(realRuntime.monotonic() - since).toBeLessThan(5_000);
+    } finally {
+      leader.close();
+      await driver.close();
+    }
+  });
 });

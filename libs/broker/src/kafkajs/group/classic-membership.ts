@@ -143,7 +143,8 @@ export class ClassicMembership implements Membership {
         alive = !this.#closing && (await this.#survive(error as Error));
       }
     }
-    // Closed in the middle of a cooperative rebalance.
+    // Closed in the middle of a cooperative rebalance: no sync comes for whoever waits for it.
+    this.#settled.resolve();
     if (this.#standing.holding.size > 0) await this.#handBackAll('closing');
     this.#standing.stopHeart();
     this.#settled.resolve();
