@@ -8,6 +8,7 @@ import {
 } from '../../port/errors.js';
 import { Deferred, VirtualRuntime } from '../../runtime/index.js';
 import { brokerCodes, reactionTo } from '../wire/index.js';
+import { CommitCall } from './commit-call.js';
 import { GroupCoordinator } from './group-coordinator.js';
 import { coordinatedBy } from './member-under-test.spec-support.js';
 import type { MemberSnapshot } from './membership.js';
@@ -336,6 +337,24 @@ describe('committing', () => {
       );
     },
   );
+});
+
+describe('commits whose time is over', () => {
+  it('are forgotten, however long the coordinator stays away', async () => {
+    const scene = new Scene();
+    scene.cluster.always('OffsetCommit', answering({ 0: 14 }));
+    for (let second = 0; second < 300; second++) {
+      scene.committer.commit([at(0, second)]).catch(() => undefined);
+      await scene.runtime.advance(1_000);
+    }
+    const told = jest.spyOn(CommitCall.prototype, 'stored');
+    scene.cluster.always('OffsetCommit', answering());
+    await scene.runtime.advance(60_000);
+    // Those of the last half a minute.
+    expect(told.mock.calls.length).toBeGreaterThan(20);
+    expect(told.mock.calls.length).toBeLessThan(40);
+    told.mockRestore();
+  });
 });
 
 describe('committing through a cooperative rebalance', () => {

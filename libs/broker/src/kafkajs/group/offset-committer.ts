@@ -98,7 +98,8 @@ export class OffsetCommitter {
     const key = keyOf(newer.commit);
     const older = this.#waiting.get(key);
     if (older && !this.#lasts(older, newer)) fail(older, { kind: 'fenced' });
-    const calls = older ? [...older.calls, ...newer.calls] : newer.calls;
+    // Nobody waits any more for those whose time is over.
+    const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ settled }) => !settled);
     this.#waiting.set(key, { ...newer, calls });
   }
 
