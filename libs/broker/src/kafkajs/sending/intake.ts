@@ -126,7 +126,7 @@ export class Intake implements Obstacle {
   /** Those who waited for their topic come before whoever came later. */
   #readmit(arrivals: readonly Arrival[]): void {
     for (const arrival of arrivals) arrival.obstacle = this;
-    this.#line.unshift(...arrivals);
+    this.#line = [...arrivals, ...this.#line];
     this.#advance();
   }
 }

@@ -19,6 +19,22 @@ const to = (partition: number, value = 'v'): OutgoingRecord => ({
   value,
 });
 
+describe('sends that wait for their topic to be known', () => {
+  it('all end, however many they are', async () => {
+    const cluster = new ScriptedCluster({ orders: [0] });
+    const producer = producerOn(cluster);
+    const count = 150_000;
+    let ended = 0;
+    for (let index = 0; index < count; index++)
+      producer.send([{ topic: 'orders', partition: 0, value: 'v' }]).then(
+        () => ended++,
+        () => ended++,
+      );
+    await cluster.runtime.advance(130_000);
+    expect(ended).toBe(count);
+  }, 60_000);
+});
+
 describe('what a send gives', () => {
   it('is one result per record, in the order of the call', async () => {
     const cluster = new ScriptedCluster({ orders: [0, 1], bills: [1] });
