@@ -113,7 +113,7 @@ export interface OffsetCommit extends TopicPartition {
   /** The next offset to read: last done + 1. */
   readonly offset: number;
   readonly metadata?: string | null;
-  /** Of the last consumed record's batch; -1 when unknown. */
+  /** Of the last consumed record's batch; -1 when unknown. Left out: as far as the session has read it itself. */
   readonly leaderEpoch?: number;
 }
 

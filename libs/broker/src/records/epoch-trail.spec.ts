@@ -32,6 +32,11 @@ function commonPrefix(one: Log, other: Log): number {
 }
 
 describe('the trail of leader epochs', () => {
+  it('knows who wrote what stands before any place that was read', () => {
+    const trail = trailThrough([3, 3, 5]);
+    expect([0, 1, 2, 3].map((offset) => trail.before(offset))).toEqual([-1, 3, 3, 5]);
+  });
+
   it('knows who wrote what stands before the position', () => {
     const trail = new EpochTrail();
     expect(trail.last).toBe(-1);

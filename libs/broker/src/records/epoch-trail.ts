@@ -21,6 +21,11 @@ export class EpochTrail {
     return this.#steps.at(-1)?.epoch ?? -1;
   }
 
+  /** Of what stands before the offset; -1 when unknown. */
+  before(offset: number): number {
+    return this.#steps.findLast(({ start }) => start < offset)?.epoch ?? -1;
+  }
+
   /** The position is another one, and all that is known of what stands before it is its epoch. */
   begin(position: number, epoch: number): void {
     this.#steps = epoch < 0 ? [] : [{ epoch, start: position }];

@@ -27,7 +27,7 @@ export function assignedOf({ partition: owned, committed }: Arrival): AssignedPa
  * written meanwhile would be passed over.
  */
 export function startToKeep({ partition: owned, reset }: Arrival): OffsetCommit | undefined {
-  if (!reset || owned.isCommitted || owned.position < 0) return undefined;
+  if (!reset || owned.commits > 0 || owned.position < 0) return undefined;
   if (reset.reason !== 'new-partition' && reset.policy !== 'latest') return undefined;
   const { topic, partition, position: offset, trail } = owned;
   return { topic, partition, offset, leaderEpoch: trail.last };

@@ -215,10 +215,41 @@ describe('where a partition starts', () => {
     scene.startOf = () => start.promise;
     const assigned = scene.road.assigned([zero]);
     const owned = scene.ownership.get(zero);
-    if (owned) owned.isCommitted = true;
+    if (owned) owned.commits++;
     start.resolve(5);
     await assigned;
     expect(scene.kept).toEqual([]);
+  });
+});
+
+describe('the first record of a partition whose start is to be stored', () => {
+  it('is handed out when it is: a commit of that record could be taken back otherwise', async () => {
+    const scene = new Scene();
+    scene.reset = { policy: 'latest', reason: 'no-offset' };
+    const stored = new Deferred();
+    scene.stored = stored.promise;
+    await scene.road.assigned([zero]);
+    await scene.runtime.settle();
+    expect([scene.told, scene.ownership.get(zero)?.deliverable]).toEqual([
+      ['assigned 0', 'assigned 0 done'],
+      false,
+    ]);
+    stored.resolve();
+    await scene.runtime.settle();
+    expect(scene.ownership.get(zero)?.deliverable).toBe(true);
+  });
+
+  it('does not come once the partition has left meanwhile', async () => {
+    const scene = new Scene();
+    scene.reset = { policy: 'latest', reason: 'no-offset' };
+    const stored = new Deferred();
+    scene.stored = stored.promise;
+    await scene.road.assigned([zero]);
+    const owned = scene.ownership.get(zero);
+    await scene.road.lost([zero]);
+    stored.resolve();
+    await scene.runtime.settle();
+    expect(owned?.deliverable).toBe(false);
   });
 });
 

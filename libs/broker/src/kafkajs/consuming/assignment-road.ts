@@ -2,6 +2,7 @@ import type { AssignmentListener, OffsetCommit, PositionReset } from '../../port
 import type { DriverLogger } from '../../port/driver.js';
 import type { PartitionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
+import { isSame } from '../../port/same-partition.js';
 import { sleep, within } from '../../runtime/index.js';
 import type { Cluster, FetchedOffset } from '../wire/index.js';
 import { assignedOf, startToKeep, type Arrival } from './arrival.js';
@@ -237,7 +238,7 @@ export class AssignmentRoad {
         this.#keep(present);
         for (const { partition, reset } of present) {
           if (partition.leaving.aborted) continue;
-          partition.deliverable = true;
+          this.#deliver(partition);
           if (reset) this.#reportReset(reset);
           if (partition.stopped) this.stop(partition, partition.stopped);
         }
@@ -246,16 +247,29 @@ export class AssignmentRoad {
     });
   }
 
+  /** What is handed out before its start is stored may be committed sooner, and taken back by that. */
+  #deliver(partition: OwnedPartition): void {
+    const kept = this.#keeping.get(partition);
+    if (!kept) return void (partition.deliverable = true);
+    void kept.then(() => {
+      if (partition.leaving.aborted) return;
+      partition.deliverable = true;
+      this.#options.onReady();
+    });
+  }
+
   /** Also of those that are on their way out again: whoever is next would look for a start anew. */
   #keep(arrivals: readonly Arrival[]): void {
     const { ownership, keep } = this.#options;
-    const held = arrivals.filter(({ partition }) => ownership.holds(partition));
-    const starts = held.flatMap((arrival) => startToKeep(arrival) ?? []);
-    if (starts.length === 0) return;
-    const kept = keep(starts);
-    for (const { partition } of held) this.#keeping.set(partition, kept);
+    const beginning = arrivals.flatMap((arrival) => {
+      const start = ownership.holds(arrival.partition) && startToKeep(arrival);
+      return start ? [{ partition: arrival.partition, start }] : [];
+    });
+    if (beginning.length === 0) return;
+    const kept = keep(beginning.map(({ start }) => start));
+    for (const { partition } of beginning) this.#keeping.set(partition, kept);
     void kept.then(() => {
-      for (const { partition } of held) this.#keeping.delete(partition);
+      for (const { partition } of beginning) this.#keeping.delete(partition);
     });
   }
 
@@ -311,7 +325,6 @@ export class AssignmentRoad {
     });
   }
 
-  /** After what the listener was called for before. */
   /** The group has gone on by then: what it gives next is told, though nobody has dealt with the loss. */
   #forAWhile(told: Promise<void>): Promise<void> {
     const { cluster, rebalanceTimeoutMs } = this.#options;
@@ -319,15 +332,12 @@ export class AssignmentRoad {
     return within(cluster.runtime, rebalanceTimeoutMs, told, tooLate).catch(() => undefined);
   }
 
+  /** After what the listener was called for before. */
   #inTurn(call: () => void | Promise<void> | undefined): Promise<void> {
     const turn = this.#calls.then(call);
     this.#calls = turn.catch(() => undefined);
     return turn;
   }
-}
-
-function isSame(left: TopicPartition, right: TopicPartition): boolean {
-  return left.partition === right.partition && left.topic === right.topic;
 }
 
 function nameOf({ topic, partition }: TopicPartition): TopicPartition {

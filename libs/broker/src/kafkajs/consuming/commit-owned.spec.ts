@@ -1,12 +1,17 @@
+import type { OffsetCommit } from '../../port/consumer.js';
 import { CommitRefusedError, ConnectionError, FencedError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import type { OffsetCommitter } from '../group/index.js';
 import { commitOwned } from './commit-owned.js';
+import { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
 
-const ownership = {
-  get: ({ partition }: TopicPartition) => (partition < 2 ? {} : undefined),
-} as unknown as Ownership;
+const owned = (): OwnedPartition[] => [0, 1].map((each) => new OwnedPartition('t', each, null));
+
+const ownershipOf = (partitions: readonly OwnedPartition[]): Ownership =>
+  ({ get: ({ partition }: TopicPartition) => partitions[partition] }) as unknown as Ownership;
+
+const ownership = ownershipOf(owned());
 
 const committing = (answer: () => Promise<void>): OffsetCommitter =>
   ({ commit: answer }) as unknown as OffsetCommitter;
@@ -31,5 +36,37 @@ describe('a commit that has a partition of somebody else', () => {
     const { partitions, cause } = error as FencedError;
     expect(partitions.map(({ partition }) => partition)).toEqual(named);
     expect(cause).toBe(failure);
+  });
+});
+
+describe('a commit of what is ours', () => {
+  const ours = offsets.slice(0, 2);
+
+  it('says by which leader it was written, as far as that was read here and nobody says it', async () => {
+    const partitions = owned();
+    partitions[0]?.trail.begin(3, 7);
+    const sent: OffsetCommit[] = [];
+    const committer = {
+      commit: (commits: readonly OffsetCommit[]) => {
+        sent.push(...commits);
+        return Promise.resolve();
+      },
+    } as unknown as OffsetCommitter;
+    await commitOwned(ours, ownershipOf(partitions), committer);
+    await commitOwned([{ ...ours[0]!, leaderEpoch: 9 }], ownershipOf(partitions), committer);
+    expect(sent.map(({ leaderEpoch }) => leaderEpoch)).toEqual([7, -1, 9]);
+  });
+
+  it('counts while it is under way and when it is stored, and not once it was refused', async () => {
+    const partitions = owned();
+    const counts = (): number[] => partitions.map(({ commits }) => commits);
+    const refusal = new CommitRefusedError([{ topic: 't', partition: 1 }], 'not now', true);
+    const seen: number[][] = [];
+    const committer = committing(() => {
+      seen.push(counts());
+      return Promise.reject(refusal);
+    });
+    await expect(commitOwned(ours, ownershipOf(partitions), committer)).rejects.toBe(refusal);
+    expect([seen, counts()]).toEqual([[[1, 1]], [1, 0]]);
   });
 });

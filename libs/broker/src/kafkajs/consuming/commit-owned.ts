@@ -1,7 +1,9 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import { CommitError, FencedError, InvalidOptionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
+import { isSame } from '../../port/same-partition.js';
 import type { OffsetCommitter } from '../group/index.js';
+import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
 
 /**
@@ -18,14 +20,19 @@ export async function commitOwned(
       throw new InvalidOptionError(
         `Offset ${offset} cannot be committed for ${topic}/${partition}: it must be 0 or more.`,
       );
-  const ours = offsets.filter((commit) => ownership.get(commit) !== undefined);
-  const foreign = offsets.filter((commit) => !ours.includes(commit));
-  for (const commit of ours) ownership.get(commit)!.isCommitted = true;
+  const owned = new Map(offsets.map((commit) => [commit, ownership.get(commit)]));
+  const ours = offsets.filter((commit) => owned.get(commit));
+  const foreign = offsets.filter((commit) => !owned.get(commit));
   let failure: unknown;
   if (ours.length > 0) {
-    await committer.commit(ours).catch((error: unknown) => {
+    for (const commit of ours) owned.get(commit)!.commits++;
+    const told = ours.map((commit) => withEpoch(commit, owned.get(commit)!));
+    await committer.commit(told).catch((error: unknown) => {
       failure = error;
     });
+    const failed = notStored(failure, ours);
+    for (const commit of ours)
+      if (failed.some((each) => isSame(each, commit))) owned.get(commit)!.commits--;
   }
   if (foreign.length === 0) {
     if (failure !== undefined) throw failure;
@@ -38,6 +45,11 @@ export async function commitOwned(
     `Not committed: ${names} is not assigned to this session (any more). Whoever owns it now decides its offset.`,
     { cause: failure },
   );
+}
+
+/** By which the next owner finds out whether the log was cut back meanwhile. */
+function withEpoch(commit: OffsetCommit, { trail }: OwnedPartition): OffsetCommit {
+  return { leaderEpoch: trail.before(commit.offset), ...commit };
 }
 
 /** A failure that names no partitions stored none: what is not named counts as stored. */

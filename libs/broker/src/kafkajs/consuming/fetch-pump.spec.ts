@@ -5,6 +5,49 @@ import { PumpUnderTest, batchAt } from './fetch-pump.spec-support.js';
 const records = async (test: PumpUnderTest, max = 10): Promise<string[]> =>
   (await test.intake.poll(max)).map(({ value }) => String(value));
 
+describe('a partition whose topic was not known when it came', () => {
+  it('belongs to the first one that is', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.topicId = 'a'.repeat(32);
+    await test.cluster.metadata.refresh(['orders']);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'a') });
+    await test.runtime.settle();
+    await test.intake.poll(10);
+    test.topicId = 'b'.repeat(32);
+    await test.cluster.metadata.refresh(['orders']);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.events).toContain('stopped 0 TOPIC_RECREATED');
+  });
+});
+
+describe('a partition that is sought while its topic is not known', () => {
+  it('is not read on in the middle of another topic of the same name', async () => {
+    const test = new PumpUnderTest();
+    test.topicId = 'a'.repeat(32);
+    await test.own(0);
+    test.underWay('fetch-long').answer({ partition: 0, records: batchAt(0, 'a', 'b', 'c') });
+    await test.runtime.settle();
+    await test.intake.poll(10);
+    test.topicId = null;
+    test.metadataCode = 3;
+    test.leaders = [];
+    test.underWay('fetch-long').answer({ partition: 0, code: 100 });
+    await test.runtime.advance(500);
+    const owned = test.ownership.get({ topic: 'orders', partition: 0 });
+    owned?.adopt(test.cluster.metadata.topic('orders')?.id ?? null);
+    owned?.moveTo(2);
+    test.pump.wake();
+    await test.runtime.advance(500);
+    test.topicId = 'b'.repeat(32);
+    test.metadataCode = 0;
+    test.leaders = [1];
+    await test.runtime.advance(5_000);
+    expect(test.events).toContain('stopped 0 TOPIC_RECREATED');
+  });
+});
+
 describe('asking a broker', () => {
   it('holds one long poll for all partitions that are wanted', async () => {
     const test = new PumpUnderTest();

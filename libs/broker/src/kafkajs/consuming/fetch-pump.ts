@@ -134,6 +134,7 @@ export class FetchPump {
     const leaderless: OwnedPartition[] = [];
     let rest = Infinity;
     for (const partition of host.partitions) {
+      if (partition.topicId === null) partition.adopt(this.#topicIdOf(partition));
       if (this.#isRecreated(partition)) {
         host.onStopped(partition, recreated(partition));
         continue;
@@ -239,10 +240,15 @@ export class FetchPump {
   }
 
   /** By name it would be read on in the middle, once it has grown so far. */
-  #isRecreated({ topic, topicId, stopped }: OwnedPartition): boolean {
+  #isRecreated(partition: OwnedPartition): boolean {
+    const { topicId, stopped } = partition;
     if (topicId === null || stopped !== undefined) return false;
-    const known = this.#options.cluster.metadata.topic(topic)?.id ?? null;
+    const known = this.#topicIdOf(partition);
     return known !== null && known !== topicId;
+  }
+
+  #topicIdOf({ topic }: OwnedPartition): string | null {
+    return this.#options.cluster.metadata.topic(topic)?.id ?? null;
   }
 
   /** The leader, or the replica that it has sent us to and that is still there. */

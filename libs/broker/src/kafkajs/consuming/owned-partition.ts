@@ -20,8 +20,8 @@ export class OwnedPartition implements TopicPartition {
   /** Between `onAssigned` and `onRevoked`. */
   deliverable = false;
   paused = false;
-  /** Something was committed of it since it is ours. */
-  isCommitted = false;
+  /** Commits of it since it is ours, but those that failed. */
+  commits = 0;
   stopped: PartitionError | undefined;
   /** Not asked for again before this moment of the monotonic clock. */
   restUntil = 0;
@@ -51,11 +51,12 @@ export class OwnedPartition implements TopicPartition {
     return this.ownTopicId;
   }
 
-  /** Offsets are from now on those of the topic as it is now, also where it was created again. */
+  /** Offsets are from now on those of the topic as it is now, also where it was created again. One that is unknown at the moment may be the same. */
   adopt(topicId: string | null): void {
-    if (this.ownTopicId === topicId) return;
+    if (topicId === null || this.ownTopicId === topicId) return;
+    const isAnother = this.ownTopicId !== null;
     this.ownTopicId = topicId;
-    this.trail.begin(0, -1);
+    if (isAnother) this.trail.begin(0, -1);
   }
 
   /** The offset of the next record to be handed out; -1 while it is not known. */

@@ -54,9 +54,18 @@ export class AssignmentRoad {
       }
     });
     for (const { owned: each, start } of beginnings) await this.#tellStart(each, start);
-    const staying = beginnings.filter(({ owned: each }) => this.#isStaying(each));
-    for (const { owned: each } of staying) each.isServed = true;
+    for (const { owned: each } of beginnings) this.#serve(each);
     this.parts.wake();
+  }
+
+  /** What is handed out before its start is stored may be committed sooner, and taken back by that. */
+  #serve(owned: OwnedPartition): void {
+    const kept = this.#keeping.get(owned);
+    if (!kept) return void (owned.isServed = this.#isStaying(owned));
+    void kept.then(() => {
+      owned.isServed = this.#isStaying(owned);
+      this.parts.wake();
+    });
   }
 
   /** They are still ours while the listener is told; nothing of them is handed out any more. */
@@ -117,13 +126,15 @@ export class AssignmentRoad {
   /** Also of those that are on their way out again: whoever is next would look for a start anew. */
   #keep(beginnings: readonly Beginning[]): void {
     const { ownership } = this.parts;
-    const held = beginnings.filter(({ owned }) => ownership.get(owned) === owned);
-    const starts = held.flatMap((beginning) => startToKeep(beginning) ?? []);
-    if (starts.length === 0) return;
-    const kept = this.parts.keep(starts);
-    for (const { owned } of held) this.#keeping.set(owned, kept);
+    const beginning = beginnings.flatMap(({ owned, ...rest }) => {
+      const start = ownership.get(owned) === owned && startToKeep({ owned, ...rest });
+      return start ? [{ owned, start }] : [];
+    });
+    if (beginning.length === 0) return;
+    const kept = this.parts.keep(beginning.map(({ start }) => start));
+    for (const { owned } of beginning) this.#keeping.set(owned, kept);
     void kept.then(() => {
-      for (const { owned } of held) this.#keeping.delete(owned);
+      for (const { owned } of beginning) this.#keeping.delete(owned);
     });
   }
 
@@ -181,7 +192,7 @@ function assignedOf({ owned, committed }: Beginning): AssignedPartition {
 
 /** Where it starts, if that must not be looked for again: what is written meanwhile would be passed over. */
 function startToKeep({ owned, start: { reset } }: Beginning): OffsetCommit | undefined {
-  if (!reset || owned.isCommitted || owned.position < 0) return undefined;
+  if (!reset || owned.commits > 0 || owned.position < 0) return undefined;
   if (reset.reason !== 'new-partition' && reset.policy !== 'latest') return undefined;
   const { topic, partition, position: offset } = owned;
   return { topic, partition, offset };

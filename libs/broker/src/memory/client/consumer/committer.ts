@@ -7,6 +7,7 @@ import {
   UnknownTopicError,
 } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
+import { isSame } from '../../../port/same-partition.js';
 import { Backoff, type Runtime } from '../../../runtime/index.js';
 import type { RefusedPartition } from '../../broker/coordinator.js';
 import { isRefusal, Refusal } from '../../broker/refusal.js';
@@ -44,7 +45,13 @@ export class Committer {
     const invalid = offsets.filter(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
     if (invalid.length > 0) return Promise.reject(noOffsets(invalid));
     const { ownership } = this.parts;
-    const commits = offsets.map((offset) => ({ offset, owned: ownership.get(offset) }));
+    const commits = offsets.map((offset) => {
+      const owned = ownership.get(offset);
+      // By which the next owner finds out whether the log was cut back meanwhile.
+      const leaderEpoch = owned?.trail.before(offset.offset) ?? -1;
+      return { offset: { leaderEpoch, ...offset }, owned };
+    });
+    for (const { owned } of commits) if (owned) owned.commits++;
     const turn = this.#last.then(() => this.#settle(commits, signal));
     this.#last = turn.catch(() => undefined);
     return turn;
@@ -71,7 +78,10 @@ export class Committer {
       left = ours.filter(({ offset }) => again.some((each) => isSame(each.partition, offset)));
       await this.parts.rest(backoff.next(), signal);
     }
-    if (failures.length > 0) throw commitError(failures);
+    if (failures.length === 0) return;
+    for (const { offset, owned } of commits)
+      if (owned && failures.some(({ partition }) => isSame(partition, offset))) owned.commits--;
+    throw commitError(failures);
   }
 
   async #attempt(
@@ -114,10 +124,6 @@ const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({
   partition: { topic, partition },
   cause: 'fenced',
 });
-
-function isSame(one: TopicPartition, other: TopicPartition): boolean {
-  return one.topic === other.topic && one.partition === other.partition;
-}
 
 function isWorthRepeating(cause: Failure['cause']): boolean {
   // A topic that is gone would hold up a whole rebalance.

@@ -51,6 +51,21 @@ describe('A member in virtual time', () => {
   });
 });
 
+describe('A start that is stored by itself', () => {
+  it('comes before the first record: it cannot take back what is committed of that', async () => {
+    const world = new GroupWorld();
+    const slow = { operation: 'commit', groupId: 'g' } as const;
+    world.broker.faults.delayRequests(slow, 1_000, { times: 1 });
+    const member = await world.join({ offsetReset: 'latest' });
+    await world.write('a');
+    const poll = watched(member.session.poll(1));
+    await world.runtime.advance(500);
+    expect(poll.ended).toBe(false);
+    await world.runtime.advance(1_000);
+    expect(valuesOf(poll.result ?? [])).toEqual(['a']);
+  });
+});
+
 describe('Without its group', () => {
   it('a member whose heartbeats are lost gives up after the session time-out, and joins anew', async () => {
     const world = new GroupWorld();

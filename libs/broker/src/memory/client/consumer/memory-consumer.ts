@@ -179,10 +179,6 @@ export class MemoryConsumer implements ConsumerSession {
 
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (this.status.state === 'closed') throw closed();
-    for (const offset of offsets) {
-      const owned = this.#parts.ownership.get(offset);
-      if (owned) owned.isCommitted = true;
-    }
     await this.#committer.commit(offsets, this.#ending.signal);
   }
 

@@ -12,8 +12,8 @@ export class OwnedPartition implements TopicPartition {
   readonly partition: number;
   /** Between `onAssigned` and the end of our time with it: its records are handed out. */
   isServed = false;
-  /** Something was committed of it since it is ours. */
-  isCommitted = false;
+  /** Commits of it since it is ours, but those that failed. */
+  commits = 0;
   /** Empty until `begin`. */
   topicId = '';
   stopped: PartitionError | undefined;
