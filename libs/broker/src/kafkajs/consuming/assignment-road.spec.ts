@@ -129,6 +129,26 @@ describe('a partition whose start is not told', () => {
     await scene.runtime.advance(10_000);
     expect(scene.told.slice(2)).toEqual(['assigned 0', 'assigned 0 done']);
   });
+
+  it('is read though the listener throws when it is announced later, and the status says so', async () => {
+    const scene = new Scene();
+    const troubles: string[] = [];
+    scene.board.subscribe((status) => 'error' in status && troubles.push(status.error.message));
+    let isBack = false;
+    scene.startOf = (partition) => (partition === 0 && !isBack ? unreachable() : 5);
+    const loading = new Deferred();
+    scene.gates['assigned 0'] = loading.promise;
+    const assigned = scene.road.assigned([zero, one]);
+    await scene.runtime.advance(5_000);
+    await assigned;
+    isBack = true;
+    await scene.runtime.advance(10_000);
+    loading.reject(new Error('not loaded'));
+    await scene.runtime.settle();
+    expect(troubles).toEqual(['gone', 'not loaded']);
+    expect(scene.board.status.state).toBe('stable');
+    expect(scene.isDelivered(zero)).toBe(true);
+  });
 });
 
 describe('partitions whose committed offsets are refused', () => {

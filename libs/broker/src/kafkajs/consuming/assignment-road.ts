@@ -177,6 +177,7 @@ export class AssignmentRoad {
 
   /** Finds where each starts; returns those that are not found yet and will be announced later. */
   async #begin(arrivals: readonly Arrival[], signal: AbortSignal): Promise<ReadonlySet<Arrival>> {
+    const { board } = this.#options;
     const late = new Set(arrivals);
     let patient = true;
     const started = arrivals.map(async (arrival) => {
@@ -189,7 +190,8 @@ export class AssignmentRoad {
       // A seek that came during the look-up wins.
       if (partition.journey === journey) this.#go(arrival, start);
       late.delete(arrival);
-      if (!patient) await this.#announce([arrival]);
+      // Nobody waits for it any more: what the listener throws has no protocol step to fail.
+      if (!patient) await this.#announce([arrival]).catch((error: Error) => board.mention(error));
     });
     // A timer that nobody waits for any more would keep the process alive.
     const over = new AbortController();
