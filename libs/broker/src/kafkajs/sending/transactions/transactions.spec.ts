@@ -2,6 +2,7 @@ import {
   AuthorizationError,
   ClosedError,
   FencedError,
+  MalformedResponseError,
   OffsetMetadataTooLargeError,
   ProducerFencedError,
   RefusedError,
@@ -347,6 +348,22 @@ describe('what a coordinator refuses', () => {
     fates({ InitProducerId: [code(53), code(50), answered] });
     expect(await failing(producer.transaction())).toBeInstanceOf(AuthorizationError);
     expect((await failing(producer.transaction())).message).toMatch(/transaction.max.timeout.ms/);
+  });
+});
+
+describe.each(FLOWS)('an answer that leaves offsets out (%s)', (flow) => {
+  it('promises nothing of them: the transaction can only be aborted', async () => {
+    const { cluster, failing, run, begin, fates } = setUp({}, flow);
+    const transaction = await begin();
+    const both = [0, 1].map((partition) => ({ topic: 'in', partition, offset: 1 }));
+    // It says of the first that it was taken, and no more.
+    fates({ TxnOffsetCommit: [code(0)] });
+    const error = await failing(transaction.sendOffsets({ ...owner, offsets: both }), 100);
+    expect(error).toBeInstanceOf(MalformedResponseError);
+    expect(error.message).toContain('says nothing of in/1,');
+    expect(await failing(transaction.commit(), 0)).toBeInstanceOf(RefusedError);
+    await run(transaction.abort());
+    expect(cluster.coordinator.committedOffset).toBeUndefined();
   });
 });
 
