@@ -82,6 +82,14 @@ describe('every code that a broker may answer to a produce request', () => {
     });
   });
 
+  it('that this driver does not know is final too, and does not prove that nothing was written', async () => {
+    const { cluster, sending } = await sendAgainst(9_999, 1);
+    const error = await failureOf(sending);
+    expect(states(error)).toEqual(['unknown']);
+    expect(error.retriable).toBe(false);
+    expect(cluster.asked).toHaveLength(1);
+  });
+
   it.each(named(['done']))(
     '%s counts as written, at an offset nobody knows',
     async (_, { code }) => {

@@ -1,5 +1,5 @@
 import { MalformedResponseError } from '../../port/errors.js';
-import { reactionTo, errorOfCode, type ProducedPartition } from '../wire/index.js';
+import { brokerCodes, reactionTo, errorOfCode, type ProducedPartition } from '../wire/index.js';
 import { idempotenceAdvice } from './idempotence-advice.js';
 
 /** What an answer means for the batch of one partition. */
@@ -55,7 +55,8 @@ export function verdictOf(
       return {
         kind: 'refused',
         faulty: faultyRecords(answer, topic, partition),
-        mayBeWritten: false,
+        // A code of a broker newer than this driver proves nothing.
+        mayBeWritten: !brokerCodes.has(code),
         error,
       };
   }
