@@ -73,11 +73,36 @@ function outcomes({ needing }: ContractSuite): void {
       await transaction.sendOffsets({ groupId, memberId, generation, offsets });
       await world.within(member.session.commit([{ topic, partition: 0, offset: 1 }]), 'a commit');
       await world.within(transaction.commit(), 'the commit of the transaction');
-      // The next one begins when this one has ended everywhere.
-      await (await world.within(producer.transaction(), 'the next transaction')).abort();
+      await hasEnded(world, producer);
       assert.equal((await world.admin.groupOffsets(groupId))[0]?.offset, 1);
     },
   );
+
+  promise('offsets that are deleted while one is open do not come back with it', async (world) => {
+    const { topic, groupId, producer, transaction } = await withOffsets(world);
+    const partitions = [0, 1].map((partition) => ({ topic, partition }));
+    await world.admin.deleteGroupOffsets(groupId, partitions);
+    await world.within(transaction.commit(), 'the commit');
+    await hasEnded(world, producer);
+    assert.deepEqual(await world.admin.groupOffsets(groupId), []);
+  });
+
+  promise('nor do those of a topic that is deleted and created again meanwhile', async (world) => {
+    const { topic, groupId, producer, transaction } = await withOffsets(world);
+    await world.admin.deleteTopics([topic]);
+    await world.eventually(
+      'the group has no offset of it',
+      async () => (await world.admin.groupOffsets(groupId)).length === 0,
+    );
+    const successor = { name: topic, partitions: 2 };
+    await world.eventually(
+      'its successor is created',
+      async () => (await world.admin.createTopics([successor]))[0]?.changed === true,
+    );
+    await world.within(transaction.commit(), 'the commit');
+    await hasEnded(world, producer);
+    assert.deepEqual(await world.admin.groupOffsets(groupId), []);
+  });
 
   promise('one follows another, each with its own outcome', async (world) => {
     const topic = await world.topic();
@@ -436,6 +461,24 @@ async function begun(world: World) {
   const { memberId, generation } = session;
   await transaction.sendOffsets({ groupId, memberId, generation, offsets });
   return { topic, groupId, transaction };
+}
+
+/** A transaction with an offset of a group in each of two partitions; of one the group has one already. */
+async function withOffsets(world: World) {
+  const [topic, groupId] = [await world.topic(2), world.name('group')];
+  await world.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 1 }]);
+  const producer = transactional(world);
+  const transaction = await world.within(producer.transaction(), 'a transaction');
+  const offsets = [0, 1].map((partition) => ({ topic, partition, offset: 3 }));
+  await transaction.sendOffsets({ groupId, memberId: '', generation: -1, offsets });
+  return { topic, groupId, producer, transaction };
+}
+
+/** A transaction can write when the one before it has ended everywhere. */
+async function hasEnded(world: World, producer: ProducerSession): Promise<void> {
+  const next = await world.within(producer.transaction(), 'the next transaction');
+  await world.within(next.send([{ topic: await world.topic(), value: 'v' }]), 'its record');
+  await next.abort();
 }
 
 /** The broker answers a commit before its end is in every log. */

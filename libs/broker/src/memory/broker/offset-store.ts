@@ -31,12 +31,13 @@ export class OffsetStore {
     return [...this.#committed.values()].map(({ offset }) => offset);
   }
 
-  delete(partition: TopicPartition): void {
-    this.#committed.delete(keyOf(partition));
+  /** Also what open transactions would commit of it. */
+  delete({ topic, partition }: TopicPartition): void {
+    this.#forget((offset) => offset.topic === topic && offset.partition === partition);
   }
 
   deleteTopic(topic: string): void {
-    for (const offset of this.all()) if (offset.topic === topic) this.delete(offset);
+    this.#forget((offset) => offset.topic === topic);
   }
 
   clear(): void {
@@ -49,7 +50,6 @@ export class OffsetStore {
   }
 
   /** What was committed after the transaction was told of its offset is newer, and stays. */
-
   endTransaction(producerId: number, outcome: 'commit' | 'abort'): void {
     const pending = this.#pending.get(producerId);
     this.#pending.delete(producerId);
@@ -63,6 +63,11 @@ export class OffsetStore {
   isPending(partition: TopicPartition): boolean {
     const key = keyOf(partition);
     return [...this.#pending.values()].some((pending) => pending.has(key));
+  }
+
+  #forget(isGone: (offset: StoredOffset) => boolean): void {
+    for (const offsets of [this.#committed, ...this.#pending.values()])
+      for (const [key, { offset }] of offsets) if (isGone(offset)) offsets.delete(key);
   }
 
   #entryOf(offset: OffsetCommit): Entry {
