@@ -15,6 +15,8 @@ export function askCoordinator<Answer, Result>(
         found.errorCode,
         errorOfCode(found.errorCode, `Finding the coordinator of group "${groupId}"`),
       );
-    return judge(await call.request(found.coordinator.nodeId, request));
+    const { nodeId } = found.coordinator;
+    call.cluster.metadata.learnAddress(nodeId, found.coordinator);
+    return judge(await call.request(nodeId, request));
   });
 }

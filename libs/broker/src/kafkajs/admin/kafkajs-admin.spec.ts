@@ -86,6 +86,15 @@ describe('what the cluster mends by itself', () => {
     expect(cluster.requests('GroupCoordinator')).toHaveLength(3);
   });
 
+  it('includes a coordinator that is back at another address', async () => {
+    const before = { id: 2, host: 'before', port: 9, rack: null };
+    cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 1, topics: [] });
+    cluster.script('OffsetFetch', { code: 0, offsets: [] });
+    await after(0, admin.groupOffsets('group'));
+    expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'localhost', port: 2 });
+    expect(cluster.refreshes).toBe(0);
+  });
+
   it('includes a broker that cannot list its groups yet: none is left out', async () => {
     const listed = (code: number, ...ids: string[]) => ({
       code,

@@ -38,6 +38,14 @@ describe('the coordinator of a group', () => {
     expect(cluster.requests('GroupCoordinator')).toMatchObject([{ lane: 'control' }]);
   });
 
+  it('is known at the address that the lookup tells: it may be back at another one', async () => {
+    const before = { id: 2, host: 'before', port: 1, rack: null };
+    cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
+    cluster.once('GroupCoordinator', coordinatedBy(2));
+    await coordinator.node();
+    expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'broker', port: 9092 });
+  });
+
   it('is forgotten only by who means the one we know', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(1), coordinatedBy(2));
     await coordinator.node();

@@ -140,6 +140,7 @@ export class GroupCoordinator {
     );
     if (errorCode !== 0)
       throw errorOfCode(errorCode, `The coordinator of group "${this.groupId}" cannot be found`);
+    this.#cluster.metadata.learnAddress(coordinator.nodeId, coordinator);
     this.#node = coordinator.nodeId;
     return coordinator.nodeId;
   }

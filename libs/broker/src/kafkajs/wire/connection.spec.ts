@@ -443,6 +443,60 @@ describe('a cluster with a broker over whose quota we are', () => {
   });
 });
 
+describe('a broker that is back at another address', () => {
+  const addressOf = ({ port }: SilentBroker) => ({ host: '127.0.0.1', port });
+  const heard: string[] = [];
+  let brokers: readonly SilentBroker[];
+  let cluster: Cluster;
+
+  beforeEach(async () => {
+    heard.length = 0;
+    const [before, now] = [await new SilentBroker().listen(), await new SilentBroker().listen()];
+    for (const [name, broker] of Object.entries({ before, now }))
+      broker.heard = (request, socket) => {
+        heard.push(name);
+        socket.write(restingAnswer(request, 0));
+      };
+    cluster = new Cluster({
+      brokers: [`127.0.0.1:${now.port}`],
+      clientId: 'spec',
+      connectionTimeoutMs: FOR_EVER_MS,
+      requestTimeoutMs: FOR_EVER_MS,
+      runtime: realRuntime,
+    });
+    const node = { id: 5, ...addressOf(before), rack: 'a' };
+    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    brokers = [before, now];
+  });
+  afterEach(() => {
+    cluster.close();
+    for (const broker of brokers) broker.close();
+  });
+
+  it('is asked there as soon as somebody has told', async () => {
+    const ask = () => cluster.request(5, 'lane', question);
+    await ask();
+    const [before, now] = brokers as [SilentBroker, SilentBroker];
+    cluster.metadata.learnAddress(5, addressOf(now));
+    await ask();
+    expect(heard).toEqual(['before', 'now']);
+    expect(cluster.metadata.brokers.get(5)).toMatchObject({ ...addressOf(now), rack: 'a' });
+    // Told by who lags behind: it is looked for there in vain, and told anew.
+    cluster.metadata.learnAddress(5, addressOf(before));
+    before.close();
+    await expect(ask()).rejects.toBeInstanceOf(ConnectionError);
+    cluster.metadata.learnAddress(5, addressOf(now));
+    await ask();
+    expect(heard).toEqual(['before', 'now', 'now']);
+  });
+
+  it('is not known by that, where it was not known: the cluster is asked for all of it', () => {
+    const [, now] = brokers as [SilentBroker, SilentBroker];
+    cluster.metadata.learnAddress(6, addressOf(now));
+    expect([...cluster.metadata.brokers.keys()]).toEqual([5]);
+  });
+});
+
 describe('a request that is ended while it looks for its connection', () => {
   let broker: SilentBroker;
   let cluster: Cluster;

@@ -105,6 +105,13 @@ export class Metadata {
       this.#topics.set(topic.name, { ...this.#withoutOldLeaders(topic), learntAt });
   }
 
+  /** A broker that we know may be back at another address: whoever names it as a coordinator says where. */
+  learnAddress(id: number, { host, port }: Pick<BrokerNode, 'host' | 'port'>): void {
+    const known = this.#brokers.get(id);
+    if (!known || (known.host === host && known.port === port)) return;
+    this.#brokers = new Map(this.#brokers).set(id, { ...known, host, port });
+  }
+
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#next) {

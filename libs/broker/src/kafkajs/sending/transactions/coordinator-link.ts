@@ -116,14 +116,13 @@ export class CoordinatorLink {
   }
 
   async #find(): Promise<number> {
-    const { errorCode, coordinator } = await this.context.cluster.request(
-      'any',
-      CONTROL_LANE,
-      this.of.find,
-      { timeoutMs: this.#timeoutMs },
-    );
+    const { cluster } = this.context;
+    const { errorCode, coordinator } = await cluster.request('any', CONTROL_LANE, this.of.find, {
+      timeoutMs: this.#timeoutMs,
+    });
     if (errorCode !== 0)
       throw errorOfCode(errorCode, `Looking for the coordinator of ${this.of.name}`);
+    cluster.metadata.learnAddress(coordinator.nodeId, coordinator);
     return coordinator.nodeId;
   }
 

@@ -125,6 +125,14 @@ describe('the course of a transaction', () => {
   );
 });
 
+it('a coordinator is known at the address that the search for it tells: it may be back at another one', async () => {
+  const { cluster, begin } = setUp();
+  const before = { id: 7, host: 'before', port: 9, rack: null };
+  cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 7, topics: [] });
+  await begin();
+  expect(cluster.metadata.brokers.get(7)).toMatchObject({ host: 'node', port: 1 });
+});
+
 describe.each(FLOWS)('a batch that is too large for the broker (%s)', (flow) => {
   it('is sent in pieces under the same numbers, and the epoch is kept', async () => {
     const { cluster, run, begin, fates } = setUp({}, flow);
