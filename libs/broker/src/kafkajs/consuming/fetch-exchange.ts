@@ -100,6 +100,7 @@ export class FetchExchange {
 
   #accept({ partition, offset }: Question, fetched: FetchedPartition, hold: AnswerHold): void {
     const { records } = fetched;
+    this.options.reactions.accepted(partition);
     this.options.host.onProgress(partition);
     if (fetched.preferredReplica >= 0) return this.#goTo(fetched.preferredReplica, partition);
     if (!records || records.length === 0) {

@@ -1,6 +1,6 @@
 import { ClosedError, ConnectionError } from '../../port/errors.js';
 import { brokerCodes, reactionTo } from '../wire/index.js';
-import { PumpUnderTest, batchAt } from './fetch-pump.spec-support.js';
+import { PumpUnderTest, batchAt, type PendingFetch } from './fetch-pump.spec-support.js';
 
 const records = async (test: PumpUnderTest, max = 10): Promise<string[]> =>
   (await test.intake.poll(max)).map(({ value }) => String(value));
@@ -285,6 +285,87 @@ describe('the reaction to each error code of a fetch', () => {
     await test.runtime.advance(5_000);
     expect(test.events).toEqual(['stopped 0 TOPIC_RECREATED']);
     expect(test.fetches).toHaveLength(1);
+  });
+});
+
+describe('a partition that cannot be read', () => {
+  const LEADER_MOVED = 6;
+  const mending = [...brokerCodes.values()]
+    .filter(({ code }) => ['retry', 'refresh-metadata'].includes(reactionTo('fetch', code)))
+    .map(({ code, name }) => [name, code] as const);
+  const troubles = ({ events }: PumpUnderTest) =>
+    events.filter((event) => event.startsWith('trouble'));
+
+  /** Every question gets this answer. */
+  async function answering(
+    test: PumpUnderTest,
+    milliseconds: number,
+    ...partitions: Parameters<PendingFetch['answer']>
+  ): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += 50) {
+      test.fetches.at(-1)?.answer(...partitions);
+      await test.runtime.advance(50);
+    }
+  }
+
+  const reading = (test: PumpUnderTest) => answering(test, 50, { partition: 0 });
+
+  it.each(mending)('is told of when %s goes on', async (_name, code) => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    await answering(test, 2_000, { partition: 0, code });
+    expect(troubles(test)).toEqual([]);
+    await answering(test, 500, { partition: 0, code });
+    expect(troubles(test)[0]).toMatch(/^trouble 0 /);
+    await reading(test);
+    expect(test.events.at(-1)).toBe('progress 0');
+  });
+
+  it('for our quota is used up is not told of: the answers leave it out meanwhile', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    await answering(test, 10_000);
+    expect(troubles(test)).toEqual([]);
+  });
+
+  it('is told of when nobody leads it', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.leaders = [-1];
+    await answering(test, 50, { partition: 0, code: LEADER_MOVED });
+    await test.runtime.advance(1_900);
+    expect(troubles(test)).toEqual([]);
+    await test.runtime.advance(600);
+    expect(troubles(test)[0]).toBe('trouble 0 RefusedError');
+    test.leaders = [2];
+    await test.runtime.advance(300);
+    await reading(test);
+    expect([test.fetches.at(-1)?.node, test.events.at(-1)]).toEqual([2, 'progress 0']);
+  });
+
+  it('for the while in which its leader moves is not, however often that happens', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    for (let move = 0; move < 5; move++) {
+      await answering(test, 1_500, { partition: 0, code: LEADER_MOVED });
+      await reading(test);
+    }
+    expect(troubles(test)).toEqual([]);
+  });
+
+  it('before and after a pause is not: nobody asked in between', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.underWay('fetch-long').answer({ partition: 0, code: LEADER_MOVED });
+    test.ownership.pause([{ topic: 'orders', partition: 0 }]);
+    await test.runtime.advance(600_000);
+    test.ownership.resume([{ topic: 'orders', partition: 0 }]);
+    test.pump.wake();
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(2);
+    await answering(test, 50, { partition: 0, code: LEADER_MOVED });
+    expect(test.fetches).toHaveLength(3);
+    expect(troubles(test)).toEqual([]);
   });
 });
 

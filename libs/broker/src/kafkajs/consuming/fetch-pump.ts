@@ -80,6 +80,7 @@ export class FetchPump {
       cluster,
       ended: forMany(this.#abort.signal),
       onTrouble: (partition, error) => host.onTrouble(partition, error),
+      onLeaderless: (partition) => this.#reactions.leaderless(partition),
       onDone: () => this.wake(),
     });
     this.#reactions = new FetchReactions(

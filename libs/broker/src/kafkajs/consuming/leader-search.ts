@@ -7,6 +7,8 @@ export interface LeaderSearchOptions {
   /** Aborts when nobody reads any more. */
   readonly ended: AbortSignal;
   onTrouble(partition: OwnedPartition, error: Error): void;
+  /** Its topic is there, and nobody leads it. */
+  onLeaderless(partition: OwnedPartition): void;
   /** The metadata are as fresh as they get: look again at what is wanted. */
   onDone(): void;
 }
@@ -31,9 +33,7 @@ export class LeaderSearch {
     this.#searching = true;
     try {
       await cluster.metadata.refresh([...new Set(partitions.map(({ topic }) => topic))]);
-      for (const partition of partitions)
-        if (cluster.metadata.topic(partition.topic)?.code === UNKNOWN_TOPIC)
-          onTrouble(partition, new UnknownTopicError(partition.topic));
+      for (const partition of partitions) this.#tell(partition);
     } catch (error) {
       if (ended.aborted) return;
       for (const partition of partitions) onTrouble(partition, error as Error);
@@ -41,6 +41,14 @@ export class LeaderSearch {
       this.#searching = false;
       onDone();
     }
+  }
+
+  #tell(owned: OwnedPartition): void {
+    const { cluster, onTrouble, onLeaderless } = this.#options;
+    const { topic, partition } = owned;
+    if (cluster.metadata.topic(topic)?.code === UNKNOWN_TOPIC)
+      onTrouble(owned, new UnknownTopicError(topic));
+    else if (cluster.metadata.leader(topic, partition) === undefined) onLeaderless(owned);
   }
 
   #rest(partitions: readonly OwnedPartition[]): void {

@@ -163,6 +163,23 @@ describe('a leader that does not answer the question', () => {
     expect(test.underWay('fetch-long').node).toBe(2);
   });
 
+  it('for long: that is shown, once it is no matter of a moment any more', async () => {
+    const test = await afterElection();
+    let code = UNKNOWN_LEADER_EPOCH;
+    test.epochEnd = () => ({ code, leaderEpoch: 0, endOffset: 3 });
+    const troubles = () => test.events.filter((event) => event.startsWith('trouble'));
+    await electNewLeader(test);
+    await test.runtime.advance(1_800);
+    expect(troubles()).toEqual([]);
+    await test.runtime.advance(500);
+    expect(troubles()[0]).toBe('trouble 0 RefusedError');
+    code = 0;
+    await test.runtime.advance(100);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.events.at(-1)).toBe('progress 0');
+  });
+
   it('because it is gone: that is shown, and it is asked again', async () => {
     const test = await afterElection();
     let isGone = true;
