@@ -45,3 +45,6 @@ export const tierHeaders = (tier: number) => ({
   /** Calls of the handler in this tier. */
   attempts: `x-eventbus-tier${tier}-attempts`,
 });
+
+/** Those of a newer version, too. */
+export const isOfTheBus = (name: string): boolean => name.startsWith('x-eventbus-');

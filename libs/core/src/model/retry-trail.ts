@@ -37,6 +37,15 @@ export function readTrail(record: BrokerRecord, tier: number): RetryTrail {
   return tier === 0 ? { ...origin, ...NO_PAST } : { ...origin, ...pastOf(record, tier) };
 }
 
+/**
+ * Whether a record on the main topic is an earlier one of it again. Whoever builds a new event out
+ * of one that was retried often copies its headers along: nothing but a replay is the same record.
+ */
+export function isReplay(record: BrokerRecord): boolean {
+  const said = headerText(record.headers, EVENTBUS_HEADERS.originalTopic);
+  return said === record.topic && replaysOf(record) > 0;
+}
+
 type Origin = Pick<RetryTrail, 'original' | 'originalTimestamp' | 'replayCount'>;
 type Past = Omit<RetryTrail, keyof Origin>;
 
@@ -57,19 +66,19 @@ function originOf(record: BrokerRecord, tier: number): Origin {
     originalTimestamp: timestamp,
     replayCount: 0,
   };
-  const said = headerText(headers, EVENTBUS_HEADERS.originalTopic);
-  const replayCount = headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
-  // Whoever builds a new event out of one that was retried often copies its headers along: only a
-  // replay is the same record again.
-  const isCopy = tier === 0 && said !== undefined && (said !== topic || replayCount === 0);
-  if (isCopy) return own;
+  const saysOrigin = headerText(headers, EVENTBUS_HEADERS.originalTopic) !== undefined;
+  if (tier === 0 && saysOrigin && !isReplay(record)) return own;
   const original = headerPosition(headers, EVENTBUS_POSITION);
   const saidTimestamp = headerCount(headers, EVENTBUS_HEADERS.originalTimestamp);
   return {
     original: original ?? own.original,
     originalTimestamp: (original && saidTimestamp) ?? timestamp,
-    replayCount,
+    replayCount: replaysOf(record),
   };
+}
+
+function replaysOf({ headers }: BrokerRecord): number {
+  return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
 }
 
 function pastOf({ headers, timestamp }: BrokerRecord, tier: number): Past {

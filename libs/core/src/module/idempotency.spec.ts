@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
 import { ContainerRegistry } from '../container/container-registry.js';
 import { EventHandler } from '../discovery/event-handler.js';
+import type { EventContext } from '../model/event-context.js';
 import type { EventRecord } from '../model/event-record.js';
 import type { ClaimAnswer, IdempotencyStore } from '../model/idempotency-store.js';
 import { memoryIdempotencyStore } from '../pipeline/idempotency/memory-idempotency-store.js';
@@ -155,6 +156,37 @@ describe('idempotency.key', () => {
     await world.runtime.advance(5_000);
     expect(handled).toEqual(['0/0']);
     expect(await world.committed()).toBe(2);
+  });
+});
+
+describe('New events with the headers of one that was retried, in the same topic', () => {
+  @Injectable()
+  class FollowedUp {
+    @EventHandler('orders')
+    async handle({ value }: EventRecord<string>, { raw }: EventContext): Promise<void> {
+      handled.push(value);
+      if (value !== 'reserve') return;
+      if (handled.length === 1) throw new Error('not yet');
+      const followUps = ['"charge"', '"ship"'].map((each) => ({
+        topic: 'orders',
+        partition: 0,
+        value: each,
+        headers: raw.headers,
+      }));
+      await world.outside.producer({ lingerMs: 0 }).send(followUps);
+    }
+  }
+
+  it('are handled, each of them', async () => {
+    await world.topic('orders.retry-1');
+    await world.startOrders([FollowedUp], {
+      idempotency: { store },
+      retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 2 }] },
+    });
+    await world.write('orders', '"reserve"');
+    await world.runtime.advance(10_000);
+    expect(handled).toEqual(['reserve', 'reserve', 'charge', 'ship']);
+    expect(await world.committed()).toBe(3);
   });
 });
 

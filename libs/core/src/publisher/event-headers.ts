@@ -1,19 +1,25 @@
 import type { OutgoingHeader } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
+import { isOfTheBus } from '../model/event-bus-headers.js';
 import type { PublishOptions, PublishTarget } from './event-publisher.js';
 import { traceHeaders } from './trace-headers.js';
 
-/** Those of the caller, and before them what the format and the trace add: of one name, the caller's count. */
+/**
+ * Those of the caller, and before them what the format and the trace add: of one name, the caller's
+ * count. What the bus has written on another record stays with that one: a new event that carried
+ * it along would pass for its replay.
+ */
 export function headersOf(
   target: PublishTarget,
   { headers = {}, type, cause }: PublishOptions,
   ofFormat: Readonly<Record<string, string>> = {},
 ): OutgoingHeader[] {
-  const given = Object.entries(headers).flatMap(([key, value]) =>
-    Array.isArray(value)
+  const given = Object.entries(headers).flatMap(([key, value]) => {
+    if (isOfTheBus(key)) return [];
+    return Array.isArray(value)
       ? value.map((each: string | Buffer) => ({ key, value: each }))
-      : [{ key, value: value as string | Buffer | null }],
-  );
+      : [{ key, value: value as string | Buffer | null }];
+  });
   const typed = type === undefined ? [] : [typeHeader(target, type)];
   const added = [
     ...Object.entries(ofFormat).map(([key, value]) => ({ key, value })),

@@ -53,6 +53,21 @@ describe('EventPublisher', () => {
     ]);
   });
 
+  it('leaves out what the bus has written on the record whose headers the caller copies', async () => {
+    const headers = {
+      'x-eventbus-original-offset': '7',
+      'x-eventbus-replay-count': '1',
+      'x-eventbus-tier1-attempts': '3',
+      'correlation-id': 'c-1',
+      traceparent: 'mine',
+    };
+    await publisher().publish('orders', {}, { headers });
+    expect((await written()).headers.map(({ key }) => key)).toEqual([
+      'correlation-id',
+      'traceparent',
+    ]);
+  });
+
   it('refuses a type where the binding reads it from the value', async () => {
     await expect(
       publisher({ typeFrom: '$.type' }).publish('orders', {}, { type: 'Placed' }),

@@ -79,6 +79,17 @@ describe('The key of a record by its position', () => {
     );
   });
 
+  it('stays what it was when the record is replayed to its own topic', () => {
+    const replayed = { ...hop({ 'x-eventbus-replay-count': '1' }), topic: 'orders.events' };
+    expect(keyOf(replayed)).toBe(keyOf({ offset: 42 }));
+  });
+
+  it('is its own for a new event with the headers of one that was retried', () => {
+    expect(keyOf({ ...hop(), topic: 'orders.events' })).toBe(
+      'default/order-service/orders/orders.events-1-700@1600000099000',
+    );
+  });
+
   it('stays the same over hops that keep no time of the original', () => {
     const { 'x-eventbus-original-timestamp': _, ...headers } = hop().headers ?? {};
     const first = keyOf({ ...hop(), headers });

@@ -8,6 +8,7 @@ import { EVENTBUS_HEADERS } from '../../model/event-bus-headers.js';
 import type { EventRecord } from '../../model/event-record.js';
 import { headerText } from '../../model/header-text.js';
 import { EVENTBUS_POSITION, headerPosition } from '../../model/original-position.js';
+import { isReplay } from '../../model/retry-trail.js';
 import { positionKey } from '../dedup-key.js';
 import type { ReadyRecord } from '../preparation.js';
 import { isPromiseLike } from '../promise-like.js';
@@ -45,13 +46,17 @@ function sourceOf(key: ResolvedIdempotencyKey, topic: string, binding: string): 
 /**
  * The time tells a record from the one that had the offset before its topic was created anew, or
  * its log was cut: that one's mark must not hide it. The headers of a hop count for this binding's
- * own topic only: an application that passes its headers on must not make two records one.
+ * own topic only, and on it only those of a replay: an application that passes its headers on must
+ * not make two records one.
  */
 function positionOf(record: BrokerRecord, topic: string): string {
   const { headers, offset, partition } = record;
   const own = `${record.topic}-${partition}-${offset}`;
-  const isOurs = headerText(headers, EVENTBUS_HEADERS.originalTopic) === topic;
-  const said = isOurs ? headerPosition(headers, EVENTBUS_POSITION) : undefined;
+  const isSame =
+    record.topic === topic
+      ? isReplay(record)
+      : headerText(headers, EVENTBUS_HEADERS.originalTopic) === topic;
+  const said = isSame ? headerPosition(headers, EVENTBUS_POSITION) : undefined;
   const original = said ? positionKey(said) : own;
   return original === own
     ? `${own}@${record.timestamp}`
