@@ -22,7 +22,7 @@ interface WithOutputs {
 export interface FailedOutcome {
   readonly kind: 'failed';
   readonly error: Error;
-  /** Calls of the handler in this delivery. Left out where the record could not be prepared for one. */
+  /** Calls of the handler in this delivery, or tries to prepare the record for one. Left out for a bad message, which came to none. */
   readonly attempts?: number;
   readonly ending?: FailureEnding;
   /** Its calls did not all fail in the same way: they differ in the name or the message of the error. */

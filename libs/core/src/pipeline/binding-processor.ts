@@ -12,9 +12,10 @@ import { jsonDeserializer } from './formats/plain-formats.js';
 import { Preparation, type Prepared } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
 import { isCalledOff } from './resilience/delivery-retry.js';
+import { PreparationRetry } from './resilience/preparation-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
+import { bySeek, RetryConfigFactory } from './resilience/retry-config-factory.js';
 import { SliceProcessor } from './slice-processor.js';
-import { failedWith } from './thrown-error.js';
 import type { SliceTransactions } from './transactions/slice-transactions.js';
 import { TransactionStep } from './transactions/transaction-step.js';
 import { TransactionalProcessor } from './transactions/transactional-processor.js';
@@ -58,9 +59,12 @@ export function createBindingProcessor({
     logger,
   });
   const step = withIdempotency(resilience, { binding, runtime, transactions });
-  const processor = handlers.some(({ form }) => form === 'slice')
-    ? new SliceProcessor(preparation, step)
-    : new BindingProcessor(preparation, step);
+  const isOfSlices = handlers.some(({ form }) => form === 'slice');
+  const config = new RetryConfigFactory().create(binding, logger);
+  const retry = new PreparationRetry(isOfSlices ? bySeek(config) : config, preparation, runtime);
+  const processor = isOfSlices
+    ? new SliceProcessor(preparation, step, retry)
+    : new BindingProcessor(preparation, step, retry);
   return transactions ? new TransactionalProcessor(processor, transactions, runtime) : processor;
 }
 
@@ -91,17 +95,17 @@ class BindingProcessor implements RecordProcessor {
   constructor(
     private readonly preparation: Preparation,
     private readonly step: HandlerStep,
+    private readonly retry: PreparationRetry,
   ) {}
 
   process(delivery: Delivery): Outcome | Promise<Outcome> {
+    let prepared: Prepared | Promise<Prepared>;
     try {
-      const prepared = this.preparation.prepare(delivery);
-      return isPromiseLike(prepared)
-        ? this.#invokeLater(delivery, prepared)
-        : this.#invoke(prepared);
+      prepared = this.preparation.prepare(delivery);
     } catch (error) {
-      return failedWith(error);
+      prepared = this.retry.after(error, delivery);
     }
+    return isPromiseLike(prepared) ? this.#invokeLater(delivery, prepared) : this.#invoke(prepared);
   }
 
   #invoke(prepared: Prepared): Outcome | Promise<Outcome> {
@@ -109,13 +113,13 @@ class BindingProcessor implements RecordProcessor {
   }
 
   async #invokeLater(delivery: Delivery, preparing: Promise<Prepared>): Promise<Outcome> {
+    let prepared: Prepared;
     try {
-      const prepared = await preparing;
-      // That may take its time, and a pause promises that nothing reaches a handler after it.
-      if (isCalledOff(delivery)) return handedBack;
-      return await this.#invoke(prepared);
+      prepared = await preparing;
     } catch (error) {
-      return failedWith(error);
+      prepared = await this.retry.after(error, delivery);
     }
+    // That may take its time, and a pause promises that nothing reaches a handler after it.
+    return isCalledOff(delivery) ? handedBack : this.#invoke(prepared);
   }
 }

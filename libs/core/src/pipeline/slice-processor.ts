@@ -4,8 +4,8 @@ import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
 import { isPromiseLike } from './promise-like.js';
 import { isCalledOff } from './resilience/delivery-retry.js';
+import type { PreparationRetry } from './resilience/preparation-retry.js';
 import { callNext, wholeSlice, type SliceRest } from './slice-run.js';
-import { failedWith } from './thrown-error.js';
 
 /** Calls handlers of batches. Never throws. */
 export class SliceProcessor implements RecordProcessor {
@@ -15,6 +15,7 @@ export class SliceProcessor implements RecordProcessor {
   constructor(
     private readonly preparation: Preparation,
     private readonly step: HandlerStep,
+    private readonly retry: PreparationRetry,
   ) {}
 
   /** A slice of one. */
@@ -64,7 +65,9 @@ export class SliceProcessor implements RecordProcessor {
     slice: readonly Delivery[],
     prepared: readonly (Prepared | Promise<Prepared>)[],
   ): Promise<readonly Outcome[]> {
-    const ready = await Promise.all(prepared.map(async (each) => each));
+    const ready = await Promise.all(
+      prepared.map((each, index) => this.#prepareLater(slice[index]!, each)),
+    );
     // That may take its time, and a pause promises that nothing reaches a handler after it.
     if (slice[0] && isCalledOff(slice[0])) return [];
     return this.#call(slice, wholeSlice(ready));
@@ -72,10 +75,20 @@ export class SliceProcessor implements RecordProcessor {
 
   #prepare(delivery: Delivery): Prepared | Promise<Prepared> {
     try {
-      const prepared = this.preparation.prepare(delivery);
-      return isPromiseLike(prepared) ? prepared.catch(failedWith) : prepared;
+      return this.preparation.prepare(delivery);
     } catch (error) {
-      return failedWith(error);
+      return this.retry.after(error, delivery);
+    }
+  }
+
+  async #prepareLater(
+    delivery: Delivery,
+    preparing: Prepared | Promise<Prepared>,
+  ): Promise<Prepared> {
+    try {
+      return await preparing;
+    } catch (error) {
+      return this.retry.after(error, delivery);
     }
   }
 }

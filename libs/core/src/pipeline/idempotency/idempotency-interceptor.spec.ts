@@ -224,6 +224,23 @@ describe('A record whose handler has not succeeded', () => {
     expect(store.asked.at(-1)).toMatch(/^release/);
   });
 
+  it('is claimed once it can be handed to its handler, and no sooner', async () => {
+    const filter = jest.fn(() => {
+      if (filter.mock.calls.length === 1) throw new Error('ECONNRESET');
+      return true;
+    });
+    const filtering = handler((record: EventRecord) => void handled.push(Number(record.offset)), {
+      filter,
+    });
+    const processor = withIdempotency({}, [filtering], retryOf({ maxAttempts: 2 }));
+    const first = processor.process(at(1));
+    await runtime.settle();
+    expect(store.asked).toEqual([]);
+    expect(await done(first)).toEqual({ kind: 'succeeded' });
+    expect(await processor.process(at(1))).toEqual(already);
+    expect(handled).toEqual([1]);
+  });
+
   it('because it was filtered, or could not be read, is none of the store', async () => {
     const processor = withIdempotency({}, [handler(() => undefined, { filter: () => false })]);
     expect(await processor.process(at(1))).toEqual({ kind: 'discarded', reason: 'filtered' });

@@ -13,7 +13,12 @@ import { failedWith } from '../thrown-error.js';
 import { BreakerCall, resultOf } from './breaker-call.js';
 import { CallsEnded } from './calls-ended.js';
 import { DeliveryRetry, failedCall, waitSignalOf } from './delivery-retry.js';
-import { RetryConfigFactory, type RetryConfig, type RetrySource } from './retry-config-factory.js';
+import {
+  bySeek,
+  RetryConfigFactory,
+  type RetryConfig,
+  type RetrySource,
+} from './retry-config-factory.js';
 import { decideRetry, failureOf } from './retry-decision.js';
 import { REFUSED, type Permit, type SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
@@ -58,8 +63,7 @@ export class ResilienceDecorator implements HandlerStep {
     this.#breaker = breaker;
     this.#runtime = runtime;
     this.#retry = new RetryConfigFactory().create(binding, logger);
-    // Its records before the one that failed are done: from there on it is read again.
-    this.#sliceRetry = { ...this.#retry, mode: 'seek' };
+    this.#sliceRetry = bySeek(this.#retry);
   }
 
   /** Never throws. A promise only where the handler gives one, or fails. */

@@ -46,3 +46,8 @@ function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
   const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
   return jitter === 'none' ? full : full * (1 - chance / 2);
 }
+
+/** For slices: the records before the one that failed are done, and from there on they are read again. */
+export function bySeek(config: RetryConfig): RetryConfig {
+  return { ...config, mode: 'seek' };
+}
