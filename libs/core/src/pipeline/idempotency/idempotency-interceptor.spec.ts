@@ -339,6 +339,33 @@ describe('While the store is down', () => {
     expect(handled).toEqual([1]);
   });
 
+  describe('a record that is done and could not be marked', () => {
+    const standing = { headers: { 'message-id': 'standing-order-7' } };
+    const byHeader = { key: { header: 'message-id' }, ttlMs: 60_000, leaseMs: 5_000 };
+
+    it('is remembered no longer than its mark would be: a new one with its key is handled', async () => {
+      store.trouble.complete = down;
+      const processor = withIdempotency(byHeader);
+      await processor.process(at(1, standing));
+      store.trouble = {};
+      await runtime.advance(60_000);
+      expect(await processor.process(at(2, standing))).toEqual({ kind: 'succeeded' });
+      expect(handled).toEqual([1, 2]);
+    });
+
+    it('is remembered as long as it comes again, however long the store is down', async () => {
+      store.trouble.complete = down;
+      const processor = withIdempotency(byHeader);
+      for (let minutes = 0; minutes < 5; minutes++) {
+        expect(await processor.process(at(1, standing))).toMatchObject(waiting);
+        await runtime.advance(59_999);
+      }
+      store.trouble = {};
+      expect(await processor.process(at(1, standing))).toEqual({ kind: 'succeeded' });
+      expect(handled).toEqual([1]);
+    });
+  });
+
   it('a record that failed has failed; that it could not be released is told', async () => {
     handle = () => {
       throw new Error('no');

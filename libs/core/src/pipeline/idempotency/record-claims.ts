@@ -6,6 +6,7 @@ import type { ReadyRecord } from '../preparation.js';
 import { thrownError } from '../thrown-error.js';
 import { recordKeys, type RecordKeys } from './record-key.js';
 import { StoreCalls } from './store-calls.js';
+import { UnmarkedRecords } from './unmarked-records.js';
 
 /** The record belongs to who holds this, for as long as its lease lasts. */
 export interface Claim {
@@ -31,9 +32,6 @@ export const alreadyProcessed: Outcome = Object.freeze({
 /** Until somebody who has begun the record, or his lease, has ended: as often it is asked again. */
 const ASK_AGAIN_MS = 1_000;
 
-/** So many records at most are done and could not be marked; beyond it the oldest is forgotten. */
-const MOST_UNMARKED = 10_000;
-
 /**
  * Claims records before their handler and marks those that are done after it.
  *
@@ -49,17 +47,17 @@ export class RecordClaims {
   readonly #keys: RecordKeys;
   readonly #calls: StoreCalls;
   readonly #instance: string;
-  /** Their handler has succeeded, and no mark says so: they must not be handed to it again. */
-  readonly #unmarked = new Set<string>();
+  readonly #unmarked: UnmarkedRecords;
   #claims = 0;
   #isDown = false;
 
   constructor({ binding, store, runtime }: RecordClaimsOptions) {
-    const { timeoutMs } = binding.idempotency;
+    const { timeoutMs, ttlMs } = binding.idempotency;
     this.#binding = binding;
     this.#runtime = runtime;
     this.#keys = recordKeys(binding);
     this.#calls = new StoreCalls({ binding: binding.name, store, timeoutMs, runtime });
+    this.#unmarked = new UnmarkedRecords(ttlMs, runtime);
     this.#instance = runtime.uuid();
   }
 
@@ -124,16 +122,8 @@ export class RecordClaims {
         error,
       );
       if (!this.#waits) return outcome;
-      this.#remember(key);
+      this.#unmarked.add(key);
       return storeDown(error);
-    }
-  }
-
-  #remember(key: string): void {
-    this.#unmarked.add(key);
-    for (const oldest of this.#unmarked) {
-      if (this.#unmarked.size <= MOST_UNMARKED) return;
-      this.#unmarked.delete(oldest);
     }
   }
 
