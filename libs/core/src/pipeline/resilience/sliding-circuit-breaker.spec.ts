@@ -187,6 +187,43 @@ describe('a half open circuit', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
+  describe('that has let others through because its trial calls took too long', () => {
+    const granted = async () => {
+      const world = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
+      const slow = Array.from({ length: 3 }, () => world.breaker.admit());
+      await world.runtime.advance(60_000);
+      const admitAll = (): number => {
+        let admitted = 0;
+        while (world.breaker.admit() !== REFUSED) admitted += 1;
+        return admitted;
+      };
+      return { ...world, slow, admitAll };
+    };
+
+    it.each(['before', 'after'])(
+      'lets no more of them pass than it is permitted: the slow ones are called off %s it',
+      async (when) => {
+        const { breaker, slow, admitAll } = await granted();
+        breaker.settle(breaker.admit(), 'ignored', 0);
+        const early = when === 'before' ? 0 : admitAll();
+        for (const permit of slow) breaker.settle(permit, 'ignored', 60_000);
+        expect(early + admitAll()).toBe(3);
+      },
+    );
+
+    it('lets one less pass for each of the slow ones that still tells something', async () => {
+      const { breaker, slow, admitAll } = await granted();
+      const other = breaker.admit();
+      breaker.settle(slow[0]!, 'succeeded', 0);
+      expect(admitAll()).toBe(1);
+      breaker.settle(slow[1]!, 'succeeded', 0);
+      breaker.settle(other, 'ignored', 0);
+      expect(admitAll()).toBe(0);
+      breaker.settle(slow[2]!, 'succeeded', 0);
+      expect(breaker.state).toBe('CLOSED');
+    });
+  });
+
   it('that opened again waits again', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     calls('ff');
@@ -233,6 +270,11 @@ type Step =
   | { readonly kind: 'end'; readonly which: number; readonly result: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
+interface ReferenceCall {
+  readonly age: number;
+  readonly grant: number;
+}
+
 /** The same in plain words: whole lists of calls, counted anew each time. */
 class ReferenceBreaker {
   state = 'CLOSED';
@@ -241,6 +283,7 @@ class ReferenceBreaker {
   openedAt = 0;
   grantedAt = 0;
   age = 0;
+  grant = 0;
 
   constructor(private readonly config: CircuitBreakerConfig) {}
 
@@ -249,21 +292,21 @@ class ReferenceBreaker {
     if (this.state === 'OPEN' && now >= dueAt) this.become('HALF_OPEN', dueAt);
   }
 
-  begin(now: number): number | undefined {
+  begin(now: number): ReferenceCall | undefined {
     const { permittedNumberOfCallsInHalfOpenState: permitted, waitDurationInOpenStateMs } =
       this.config;
     if (this.state === 'OPEN') return undefined;
     if (this.state === 'HALF_OPEN' && this.underWay + this.window.length >= permitted) {
       if (now - this.grantedAt < waitDurationInOpenStateMs) return undefined;
-      Object.assign(this, { underWay: 0, grantedAt: now });
+      Object.assign(this, { underWay: 0, grantedAt: now, grant: this.grant + 1 });
     }
     this.underWay++;
-    return this.age;
+    return { age: this.age, grant: this.grant };
   }
 
-  end(age: number, result: string, now: number): void {
+  end({ age, grant }: ReferenceCall, result: string, now: number): void {
     if (age !== this.age) return;
-    this.underWay--;
+    if (grant === this.grant) this.underWay--;
     if (result === 'i') return;
     this.window.push(result);
     if (this.state === 'HALF_OPEN') {
@@ -336,21 +379,21 @@ describe('any life of a circuit', () => {
         async (change, steps) => {
           const { breaker, runtime } = breakerWith(change);
           const model = new ReferenceBreaker(configOf(change));
-          const running: { permit: number; age: number }[] = [];
+          const running: { permit: number; modelled: ReferenceCall }[] = [];
           for (const each of steps) {
             if (each.kind === 'wait') {
               await runtime.advance(each.ms);
               model.at(runtime.monotonic());
             } else if (each.kind === 'begin') {
               const permit = breaker.admit();
-              const age = model.begin(runtime.monotonic());
-              expect(permit === REFUSED).toBe(age === undefined);
-              if (age !== undefined) running.push({ permit, age });
+              const modelled = model.begin(runtime.monotonic());
+              expect(permit === REFUSED).toBe(modelled === undefined);
+              if (modelled) running.push({ permit, modelled });
             } else {
               const [call] = running.splice(each.which, 1);
               if (!call) continue;
               breaker.settle(call.permit, ...resultOf(each.result));
-              model.end(call.age, each.result, runtime.monotonic());
+              model.end(call.modelled, each.result, runtime.monotonic());
             }
             expect(breaker.state).toBe(model.state);
             seen.add(model.state);

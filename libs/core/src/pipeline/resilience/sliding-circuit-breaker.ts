@@ -35,9 +35,12 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   readonly #trials: CallWindow;
   #state: CircuitState = 'CLOSED';
   #since: number;
-  /** Grows with each change of state: what began before it has no say after it. */
-  #epoch: Permit = 0;
-  #trialsBegun = 0;
+  /** What a call gets now. Grows with each change of state, and whenever more trial calls are granted. */
+  #permit: Permit = 0;
+  /** The first since the last change of state: what began before that has no say after it. */
+  #firstPermit: Permit = 0;
+  /** By trial calls that told something, and by those of the last grant that are under way. */
+  #placesTaken = 0;
   /** By the monotonic clock. */
   #grantedAt = 0;
   #timer: Timer | undefined;
@@ -75,20 +78,21 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   admit(): Permit {
     switch (this.#state) {
       case 'CLOSED':
-        return this.#epoch;
+        return this.#permit;
       case 'OPEN':
         return REFUSED;
       case 'HALF_OPEN':
-        if (this.#trialsBegun >= this.#trials.size && !this.#grantsMore()) return REFUSED;
-        this.#trialsBegun++;
-        return this.#epoch;
+        if (this.#placesTaken >= this.#trials.size && !this.#grantsMore()) return REFUSED;
+        this.#placesTaken++;
+        return this.#permit;
     }
   }
 
   settle(permit: Permit, result: CallResult, durationMs: number): void {
-    if (permit !== this.#epoch) return;
-    if (result === 'ignored') return this.#giveBack();
+    if (permit < this.#firstPermit) return;
     const isTrial = this.#state === 'HALF_OPEN';
+    if (isTrial) this.#settlePlace(permit, result);
+    if (result === 'ignored') return;
     const window = isTrial ? this.#trials : this.#window;
     // As Resilience4j: a call is slow when it took longer, not when it took as long.
     window.add(result === 'failed', durationMs > this.config.slowCallDurationMs);
@@ -99,7 +103,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   reset(): void {
     this.#window.clear();
     // Even where it is CLOSED: calls that still run began before.
-    this.#epoch++;
+    this.#firstPermit = ++this.#permit;
     if (this.#state !== 'CLOSED') this.#become('CLOSED', 'reset', this.figures);
   }
 
@@ -132,22 +136,29 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
     const now = this.runtime.monotonic();
     if (now - this.#grantedAt < this.waitDurationInOpenStateMs) return false;
     this.#grantedAt = now;
-    this.#trialsBegun = this.#trials.calls;
+    this.#permit++;
+    this.#placesTaken = this.#trials.calls;
     return true;
   }
 
-  /** A trial that told nothing makes room for another, else the circuit could stay half open for ever. */
-  #giveBack(): void {
-    if (this.#state === 'HALF_OPEN') this.#trialsBegun--;
+  /**
+   * A trial that told nothing makes room for another, else the circuit could stay half open for
+   * ever. One of an earlier grant has lost its place to others: it has none to give back, and takes
+   * one where it still tells something.
+   */
+  #settlePlace(permit: Permit, result: CallResult): void {
+    const hasPlace = permit === this.#permit;
+    if (hasPlace && result === 'ignored') this.#placesTaken--;
+    if (!hasPlace && result !== 'ignored') this.#placesTaken++;
   }
 
   #become(to: CircuitState, cause: CircuitChangeCause, figures: CircuitFigures): void {
     const from = this.#state;
-    this.#epoch++;
+    this.#firstPermit = ++this.#permit;
     this.#state = to;
     this.#since = this.runtime.now();
     this.#trials.clear();
-    this.#trialsBegun = 0;
+    this.#placesTaken = 0;
     this.#grantedAt = this.runtime.monotonic();
     this.#timer?.cancel();
     this.#timer = to === 'OPEN' ? this.#halfOpenLater() : undefined;
