@@ -31,14 +31,14 @@ const SEEK = {
   tier0: { maxAttempts: 4, initialBackoffMs: 1_000 },
   tiers: [],
 } as const;
-const FORMS: Readonly<Record<string, Partial<TopicBindingProperties>>> = {
+const FORMS = {
   "retry.mode 'seek'": { retry: SEEK },
   'a BATCH listener with SEEK_TO_FAILED': {
     listenerType: 'BATCH',
     batchRedeliveries: 3,
     retry: { tier0: { maxAttempts: 1 }, tiers: [] },
   },
-};
+} satisfies Readonly<Record<string, Partial<TopicBindingProperties>>>;
 
 async function letterWith(properties: Partial<TopicBindingProperties>, waitMs = 60_000) {
   await world.startOrders([Orders], properties);
@@ -78,6 +78,22 @@ describe.each(Object.entries(FORMS))('A record that fails in its place by %s', (
     expect(calls).toHaveLength(4);
     expect(letter).toMatchObject({ totalAttempts: 4, isPoison: true });
     expect(letter.firstFailureTimestamp).toBe(calls[0]);
+  });
+
+  it('leaves as poison also where its dead-letter topic could not be written to at first', async () => {
+    const refused = { operation: 'produce', topic: 'orders.DLT' } as const;
+    const fault = world.broker.faults.refuse(refused, 'TOPIC_AUTHORIZATION_FAILED');
+    const retry = { ...properties.retry, poisonAfter: 2 };
+    await world.startOrders([Orders], { ...properties, retry });
+    await world.write('orders', '1');
+    await world.runtime.advance(60_000);
+    expect(await world.committed()).toBe(0);
+    fault.lift();
+    await world.runtime.advance(60_000);
+    const [letter] = (await world.records('orders.DLT')).map(readDeadLetter);
+    expect(letter).toMatchObject({ dltCause: 'poison', totalAttempts: 2 });
+    expect(calls).toHaveLength(2);
+    expect(await world.committed()).toBe(1);
   });
 });
 

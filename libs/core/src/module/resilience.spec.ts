@@ -416,6 +416,30 @@ describe('a binding with a circuit breaker', () => {
     });
   });
 
+  it('closes, although a record waits to be written to its retry topic since before it opened', async () => {
+    const refused = { operation: 'produce', topic: 'orders.retry-1' } as const;
+    const fault = world.broker.faults.refuse(refused, 'TOPIC_AUTHORIZATION_FAILED');
+    const application = await start({
+      ...GUARDED,
+      circuitBreaker: { ...CIRCUIT, failureRateThreshold: 60, minimumNumberOfCalls: 2 },
+    });
+    isDown = false;
+    await write(2);
+    isDown = true;
+    await write(1);
+    // Two calls of the four have failed by now: its own trouble, says the circuit.
+    await world.runtime.advance(10_000);
+    expect(registrationOf(application).circuitBreaker.current?.state).toBe('CLOSED');
+    await write(1, 1);
+    await openCircuit(application);
+    isDown = false;
+    fault.lift();
+    await write(5);
+    await world.runtime.advance(120_000);
+    expect(registrationOf(application).circuitBreaker.current?.state).toBe('CLOSED');
+    expect([await world.committed('shop', 0), await world.committed('shop', 1)]).toEqual([8, 1]);
+  });
+
   it('is not opened by bad messages', async () => {
     failWith = () => new TypeError('bad');
     const retry = { tier0: { maxAttempts: 1 }, nonRetryableExceptions: [TypeError] };

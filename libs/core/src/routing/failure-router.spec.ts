@@ -57,7 +57,11 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
     binding: whole,
     tier,
     classifier: { classify: () => verdict },
-    breaker: circuit && { state: circuit },
+    breaker: circuit && {
+      get state() {
+        return circuit!;
+      },
+    },
     retries: {
       publish: async ({ totalAttempts }, target) => {
         sent.push(`tier ${target.tier.number}.${target.delivery} after ${totalAttempts}`);
@@ -211,17 +215,52 @@ describe('A record that cannot be written to where it belongs', () => {
     expect(await router().route(delivery(), failed())).toMatchObject({ kind: 'failed' });
   });
 
-  it('stays when something in here is broken', async () => {
+  it('stays when something in here is broken, and its handler is called again: nobody knows where it belongs', async () => {
     const broken = router();
     Object.defineProperty(verdict, 'decision', {
       get() {
         throw new TypeError('a bug');
       },
     });
-    expect(await broken.route(delivery(), failed())).toMatchObject({
-      kind: 'failed',
-      error: { message: 'a bug' },
+    const outcome = await broken.route(delivery(), failed());
+    expect(outcome).toMatchObject({ kind: 'failed', attempts: 3, error: { message: 'a bug' } });
+    expect(outcome).not.toHaveProperty('unrouted');
+  });
+
+  /** Until it is written, as intake does it. */
+  const routeUntilDone = async (
+    first: Delivery,
+    failure: FailedOutcome,
+    meanwhile: (refused: number) => void,
+  ): Promise<void> => {
+    const one = router({ retry: { poisonAfter: 3, tiers: [tierOf(1)] } as never });
+    let outcome = await one.route(first, failure);
+    for (let refused = 1; outcome.kind === 'failed'; refused++) {
+      meanwhile(refused);
+      const { unrouted } = outcome;
+      const again = delivery({ redeliveries: refused, failures: 1, calls: 3, unrouted: unrouted! });
+      outcome = await one.route(again, unrouted!);
+    }
+  };
+
+  it('goes where it was to go at first, whatever its circuit says by then', async () => {
+    publish = () => Promise.reject(new Error('no such topic'));
+    circuit = 'CLOSED';
+    const third = delivery({ redeliveries: 2, failures: 2, calls: 2 });
+    await routeUntilDone(third, failed({ error: worldIsDown(), attempts: 1 }), (refused) => {
+      circuit = refused === 1 ? 'OPEN' : 'HALF_OPEN';
+      if (refused === 3) publish = async () => undefined;
     });
+    expect(sent).toEqual(Array(4).fill('tier 1.1 after 3'));
+  });
+
+  it('goes to its dead letters as poison, although no call of its own came in between', async () => {
+    accept = () => Promise.reject(new Error('not authorised'));
+    const failure = failed({ ending: 'delivered-again' });
+    await routeUntilDone(delivery(), failure, (refused) => {
+      if (refused === 3) accept = async () => 'stored';
+    });
+    expect(sent).toEqual(Array(4).fill(POISON));
   });
 });
 

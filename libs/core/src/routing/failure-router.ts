@@ -43,6 +43,11 @@ export interface FailureRouterParts {
 export class FailureRouter {
   readonly #world: WorldFailures;
   readonly #batch: BatchFailures;
+  /**
+   * Where those go that could not be written there yet. It is not asked again: nobody calls them
+   * meanwhile, and what the circuit says of other calls by then is nothing that they wait for.
+   */
+  readonly #decided = new WeakMap<FailedOutcome, Destination>();
 
   constructor(private readonly parts: FailureRouterParts) {
     this.#world = new WorldFailures(parts);
@@ -51,15 +56,28 @@ export class FailureRouter {
 
   /** Never rejects: what goes wrong in here leaves the record where it is. */
   async route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome> {
+    let destination = this.#decided.get(failed);
     try {
       this.#tellObserver(delivery, failed);
-      const destination = this.#destinationOf(delivery, failed);
+      destination ??= this.#destinationOf(delivery, failed);
       return destination
         ? await this.#send(delivery, failed, destination)
         : this.#remembered(delivery, failed);
     } catch (thrown) {
-      return unrouted(this.#remembered(delivery, failed), asError(thrown));
+      const kept = this.#remembered(delivery, failed);
+      return this.#notSent(kept, asError(thrown), destination);
     }
+  }
+
+  /** Only where it is known where it belongs, the handler is not called again for it. */
+  #notSent(failed: FailedOutcome, error: Error, to: Destination | undefined): FailedOutcome {
+    const { attempts = 1, remember } = failed;
+    const outcome: FailedOutcome = { kind: 'failed', error, attempts, remember };
+    if (!to) return outcome;
+    // Its calls are counted with this delivery: when it is routed later there were none in between.
+    const unrouted: FailedOutcome = { ...failed, attempts: 0 };
+    this.#decided.set(unrouted, to);
+    return { ...outcome, unrouted };
   }
 
   /** For its next delivery. Without a call there is nothing new, and what cannot be told is not remembered. */
@@ -234,10 +252,4 @@ export class FailureRouter {
 function givenUp(): FailedOutcome {
   const error = new DeadLetterRequestedException('An operator gave the record up.');
   return { kind: 'failed', error };
-}
-
-/** Its calls are counted with this delivery: when it is routed later there were none in between. */
-function unrouted(failed: FailedOutcome, error: Error): FailedOutcome {
-  const { attempts = 1, remember } = failed;
-  return { kind: 'failed', error, attempts, remember, unrouted: { ...failed, attempts: 0 } };
 }
