@@ -97,6 +97,56 @@ it('routeToRetryOrDlq goes to the dead letters of a topic without a retry topic'
   expect(await done(handler.routeToRetryOrDlq(other, failure, 9))).toBe('other-dlq');
 });
 
+describe('The headers of a record', () => {
+  const saying = (topic: string, original: string, count: string) =>
+    record({
+      topic,
+      headers: headers([
+        ['original-topic', original],
+        ['retry-count', count],
+      ]),
+    });
+
+  it.each([
+    ['in the retry topic of its origin', saying(`${EMAILS}-retry`, EMAILS, '1'), '2'],
+    ['in the topic it comes from', saying(EMAILS, EMAILS, '1'), '2'],
+  ])('are believed %s', async (_, given, count) => {
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-dlq`);
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 2))).toBe(`${EMAILS}-retry`);
+    const [retry] = await written(`${EMAILS}-retry`);
+    expect(shown(retry!.headers)).toMatchObject({
+      'original-topic': EMAILS,
+      'retry-count': count,
+    });
+  });
+
+  it('that count without an origin count nothing', async () => {
+    const given = record({ headers: headers([['retry-count', '9']]) });
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-retry`);
+  });
+
+  it('that were copied from a record of another topic are not: it begins where it is', async () => {
+    const payments = 'unraveldocs-payments';
+    const topics = [`${payments}-retry`, `${payments}-dlq`, 'orders-dlq'];
+    await done(driver.admin().createTopics(topics.map((name) => ({ name, partitions: 1 }))));
+    const copied = saying(payments, EMAILS, '9');
+    expect(await done(handler.routeToRetryOrDlq(copied, failure, 1))).toBe(`${payments}-retry`);
+    expect(await done(handler.routeToDlq(copied, failure))).toBe(`${payments}-dlq`);
+    const unmapped = saying('orders', EMAILS, '0');
+    expect(await done(handler.routeToRetryOrDlq(unmapped, failure, 1))).toBe('orders-dlq');
+    const [retry] = await written(`${payments}-retry`);
+    expect(shown(retry!.headers)).toMatchObject({
+      'original-topic': payments,
+      'retry-count': '1',
+    });
+    const [letter] = await written('orders-dlq');
+    expect(shown(letter!.headers)).toMatchObject({
+      'original-topic': 'orders',
+      'retry-count': '0',
+    });
+  });
+});
+
 it("rejects when it cannot write: the record is nobody else's then", async () => {
   await expect(done(handler.routeToDlq(record({ topic: 'gone' }), failure))).rejects.toThrow(
     DltPublishException,

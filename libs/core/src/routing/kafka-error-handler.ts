@@ -36,6 +36,12 @@ const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
   ),
 );
 
+interface Past {
+  /** Where it was written first: names are never made of the name of a retry topic. */
+  readonly source: string;
+  readonly count: number;
+}
+
 const TIMEOUT_MS = 30_000;
 
 /**
@@ -53,13 +59,14 @@ export class KafkaErrorHandler {
 
   /** Resolves with the topic that has the record. Rejects with DltPublishException: then only its own topic has it. */
   routeToDlq(record: BrokerRecord, error: Error): Promise<string> {
-    return this.#write(record, error, `${sourceOf(record)}-dlq`, retryCountOf(record));
+    const { source, count } = this.#pastOf(record);
+    return this.#write(record, error, `${source}-dlq`, count);
   }
 
   /** To the retry topic as long as the record was there fewer than `maxRetries` times. */
   routeToRetryOrDlq(record: BrokerRecord, error: Error, maxRetries: number): Promise<string> {
-    const topic = this.getRetryTopic(sourceOf(record));
-    const count = retryCountOf(record);
+    const { source, count } = this.#pastOf(record);
+    const topic = this.getRetryTopic(source);
     return topic === null || count >= maxRetries
       ? this.routeToDlq(record, error)
       : this.#write(record, error, topic, count + 1);
@@ -86,6 +93,13 @@ export class KafkaErrorHandler {
     }
   }
 
+  /** Who makes a new event out of a retried one copies its headers along: they count only where they can be true. */
+  #pastOf({ topic, headers }: BrokerRecord): Past {
+    const said = headerText(headers, PLAIN_HEADERS.originalTopic);
+    const isTrue = said !== undefined && (said === topic || this.getRetryTopic(said) === topic);
+    return isTrue ? { source: said, count: retryCountOf(headers) } : { source: topic, count: 0 };
+  }
+
   get #options(): KafkaErrorHandlerOptions {
     return this.parts.options?.() ?? {};
   }
@@ -94,7 +108,7 @@ export class KafkaErrorHandler {
     const { exceptionDetail = 'full', redact } = this.#options;
     const { message = '', className } = describeError(error, { exceptionDetail, redact });
     return headersOf({
-      [PLAIN_HEADERS.originalTopic]: sourceOf(record),
+      [PLAIN_HEADERS.originalTopic]: this.#pastOf(record).source,
       [PLAIN_HEADERS.exceptionMessage]: message,
       [PLAIN_HEADERS.exceptionClass]: className,
       [PLAIN_HEADERS.failureTimestamp]: new Date(this.parts.runtime.now()).toISOString(),
@@ -107,12 +121,7 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Where it was written first: names are never made of the name of a retry topic. */
-function sourceOf({ topic, headers }: BrokerRecord): string {
-  return headerText(headers, PLAIN_HEADERS.originalTopic) ?? topic;
-}
-
-function retryCountOf({ headers }: BrokerRecord): number {
+function retryCountOf(headers: readonly RecordHeader[]): number {
   const text = headerText(headers, PLAIN_HEADERS.retryCount) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
