@@ -6,6 +6,7 @@ import type { IntakeFactory } from '../intake/intake.js';
 import type { LaneMemory } from '../intake/lane-memory.js';
 import { LingeringHandlers } from '../intake/lingering-handlers.js';
 import type { RecordProcessor } from '../model/outcome.js';
+import type { AlertsUnderWay } from '../model/alerts-under-way.js';
 import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { PublishTroubles } from '../model/publish-trouble.js';
@@ -35,6 +36,8 @@ export type ContainerParts = {
   readonly circuitBreaker?: CircuitBreaker;
   /** Of the topics that its failed records go to. */
   readonly publishTroubles?: PublishTroubles;
+  /** Of its dead letters. */
+  readonly alerts?: AlertsUnderWay;
   readonly counts?: BindingCounts;
 } & TierParts;
 
@@ -75,6 +78,7 @@ export class ContainerFactory {
       retryTierContainers: Object.freeze(tierBlueprints(binding, parts).map(build)),
       circuitBreaker,
       publishTroubles: parts.publishTroubles,
+      alerts: parts.alerts,
       counts: parts.counts,
       state: 'CREATED',
       since: this.options.runtime.now(),

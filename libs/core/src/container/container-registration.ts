@@ -1,4 +1,5 @@
 import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { AlertsUnderWay } from '../model/alerts-under-way.js';
 import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { ContainerOperation } from '../errors/container-errors.js';
@@ -36,6 +37,8 @@ export interface ContainerRegistration {
   readonly circuitBreaker: CircuitBreakerSlot;
   /** Left out where nothing writes failed records anywhere. */
   readonly publishTroubles: PublishTroubles | undefined;
+  /** Left out where nobody is told of dead letters. */
+  readonly alerts: AlertsUnderWay | undefined;
   /** Left out where nobody counts. */
   readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;

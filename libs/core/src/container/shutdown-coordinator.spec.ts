@@ -1,6 +1,6 @@
 import type { DrainReport } from '../intake/intake.js';
-import { binding, busWith, tier } from './bus.spec-support.js';
-import { DRAINED, type SessionScript } from './fake-intake.spec-support.js';
+import { binding, busWith, processor, tier } from './bus.spec-support.js';
+import { DRAINED, noDriver, type SessionScript } from './fake-intake.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 const never = (): Promise<never> => new Promise<never>(() => {});
@@ -92,6 +92,54 @@ describe('shutting down', () => {
     await bus.runtime.advance(12_000);
     await draining;
     expect(bus.intake.session('eventbus-payments-0').calls).toContain('drain 18000');
+  });
+
+  describe('while alerts are under way', () => {
+    const drainedWith = async (alertsMs: number) => {
+      const bus = busWith();
+      let count = 1;
+      const whenEnded = (): Promise<void> =>
+        new Promise((resolve) =>
+          bus.runtime.setTimer(() => {
+            count = 0;
+            resolve();
+          }, alertsMs),
+        );
+      const alerts = {
+        get count() {
+          return count;
+        },
+        whenEnded,
+      };
+      bus.registry.register(
+        bus.factory.create(binding('orders'), {
+          driver: noDriver,
+          processor,
+          tiers: 'omit',
+          alerts,
+        }),
+      );
+      await bus.lifecycle.start('orders');
+      await bus.runtime.settle();
+      const draining = bus.shutdown.drain();
+      await bus.runtime.advance(60_000);
+      const { runtime, intake } = bus;
+      expect([intake.open, runtime.pendingTimers]).toEqual([[], alertsMs > 60_000 ? 1 : 0]);
+      return draining;
+    };
+
+    it('lets them end', async () => {
+      expect(await drainedWith(8_000)).toMatchObject({ complete: true, durationMs: 8_000 });
+    });
+
+    it('waits no longer for them than for handlers', async () => {
+      const { complete, durationMs, bindings } = await drainedWith(90_000);
+      expect([complete, durationMs]).toEqual([false, 30_000]);
+      expect(bindings[0]).toMatchObject({ complete: true, abandoned: [] });
+      expect(bindings[0]?.errors).toMatchObject([
+        { message: expect.stringContaining('did not end its alerts within 30000 ms') },
+      ]);
+    });
   });
 
   it('ends in bounded time even if nothing answers, and closes what it can', async () => {

@@ -44,7 +44,8 @@ export interface ShutdownReport {
 
 /**
  * 1 refuse what is new, 2 pause everything, 3 wait for running handlers, 4 commit, 5 leave the
- * groups. Producers stay open: requests that are still being answered may publish. Each binding
+ * groups, and meanwhile let the alerts of dead letters end: what they are sent with is closed
+ * next. Producers stay open: requests that are still being answered may publish. Each binding
  * goes through 2 to 5 by itself, so that one whose broker is gone does not eat the time of the
  * others. It never rejects: what failed is in the report.
  */
@@ -81,6 +82,7 @@ export class ShutdownCoordinator {
     const drains = await Promise.all(
       containers.map((container) => this.#pauseAndDrain(container, startedAt)),
     );
+    const alerting = failuresOf([() => this.#alertsEnded(registration, startedAt)]);
     const closing = await failuresOf([() => this.#destroy(registration)]);
     // If the command did not come through, the sessions are closed all the same.
     const forced =
@@ -92,7 +94,12 @@ export class ShutdownCoordinator {
       cluster: registration.cluster,
       complete: drains.every(({ complete }) => complete),
       abandoned: drains.flatMap(({ abandoned }) => abandoned),
-      errors: unique([...drains.flatMap(({ errors }) => errors), ...closing, ...forced]),
+      errors: unique([
+        ...drains.flatMap(({ errors }) => errors),
+        ...closing,
+        ...forced,
+        ...(await alerting),
+      ]),
     };
   }
 
@@ -124,6 +131,15 @@ export class ShutdownCoordinator {
     } catch (error) {
       if (!wasGoneAlready(error)) throw error;
     }
+  }
+
+  async #alertsEnded(
+    { alerts, mainContainer }: ContainerRegistration,
+    startedAt: number,
+  ): Promise<void> {
+    if (!alerts || alerts.count === 0) return;
+    const patienceMs = this.#remaining(startedAt);
+    await this.#bounded(mainContainer.id, 'end its alerts', patienceMs, alerts.whenEnded());
   }
 
   #remaining(startedAt: number): number {

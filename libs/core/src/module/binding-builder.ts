@@ -67,6 +67,7 @@ export class BindingBuilder {
       tierProcessor: (tier) => road.around(processorOf(tier.number, tier.groupId), tier),
       circuitBreaker: breaker,
       publishTroubles: road.trouble,
+      alerts: road.alerts,
       counts: counters,
     });
   }

@@ -1,5 +1,6 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { Injectable } from '@nestjs/common';
+import { sleep } from '@nest-event-bus/broker/runtime';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { TopicBindingProperties } from '../config/topic-binding-properties.js';
 import { EventBusConnector } from '../container/event-bus-connector.js';
 import { LifecycleManager } from '../container/lifecycle-manager.js';
@@ -631,6 +632,38 @@ describe('The dead-letter topic', () => {
     expect(told).toHaveLength(2);
     expect(await deadLetters()).toEqual([]);
     expect(await world.committed()).toBe(1);
+  });
+
+  it('is alerted of before what the alert needs is destroyed, when the drain has filled it', async () => {
+    const steps: string[] = [];
+    @Injectable()
+    class Pager implements OnModuleDestroy {
+      async page(): Promise<void> {
+        await sleep(world.runtime, 2_000);
+        steps.push('paged');
+      }
+      onModuleDestroy(): void {
+        steps.push('pager closed');
+      }
+    }
+    @Injectable()
+    class Alerts {
+      constructor(private readonly pager: Pager) {}
+      @DltAlert('orders')
+      onLetter(): Promise<void> {
+        return this.pager.page();
+      }
+    }
+    handle = async () => {
+      await sleep(world.runtime, 1_000);
+      return fail();
+    };
+    const properties = { ...once, dlt: { strategy: 'ALERT_AND_STORE' } } as const;
+    const application = await start(properties, [Pager, Alerts]);
+    await world.write('orders', '1');
+    await world.done(application.close());
+    expect(await deadLetters()).toEqual(['1']);
+    expect(steps).toEqual(['paged', 'pager closed']);
   });
 
   it('of a binding that is registered later is asked about, where its cluster is named', async () => {

@@ -3,6 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolved-binding.js';
 import type { DltHandlerDefinition } from '../discovery/dlt-handler-definition.js';
 import { concerns } from '../discovery/match-handlers.js';
+import type { AlertsUnderWay } from '../model/alerts-under-way.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { FailureObserver } from '../model/failure-observer.js';
 import type { ExceptionClassifier } from '../model/handler-interfaces.js';
@@ -43,6 +44,7 @@ export interface FailureRoadOptions extends FailureParts {
 /** The road of one binding's failures: its main topic and all its tiers share everything but where they stand. */
 export class FailureRoad {
   readonly trouble: PublishTrouble;
+  readonly alerts: AlertsUnderWay;
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
   constructor(private readonly options: FailureRoadOptions) {
@@ -57,6 +59,15 @@ export class FailureRoad {
       logger,
     };
     const isConcerned = concerns(binding);
+    const deadLetters = new DeadLetters({
+      binding,
+      publisher: new DltPublisher(writing),
+      handlers: options.dltHandlers.filter(isConcerned),
+      alerts: eachOnce(options.dltAlerts.filter(isConcerned)),
+      runtime,
+      logger,
+    });
+    this.alerts = deadLetters;
     this.#shared = {
       binding,
       breaker,
@@ -66,14 +77,7 @@ export class FailureRoad {
       logger,
       classifier: classifierOf(binding, options.classifier, logger),
       retries: new RetryPublisher(writing),
-      deadLetters: new DeadLetters({
-        binding,
-        publisher: new DltPublisher(writing),
-        handlers: options.dltHandlers.filter(isConcerned),
-        alerts: eachOnce(options.dltAlerts.filter(isConcerned)),
-        runtime,
-        logger,
-      }),
+      deadLetters,
     };
   }
 

@@ -110,6 +110,25 @@ describe('ALERT_AND_STORE', () => {
     expect(errors).toHaveLength(1);
   });
 
+  it('says when all alerts have ended, those that began meanwhile too', async () => {
+    const answers = [new Deferred(), new Deferred()];
+    let told = 0;
+    const alert = listener(() => answers[told++]!.promise);
+    const letters = deadLetters('ALERT_AND_STORE', { alerts: [alert] });
+    await letters.whenEnded();
+    await accept(letters);
+    const ended = jest.fn();
+    const ending = letters.whenEnded().then(ended);
+    await accept(letters);
+    expect(letters.count).toBe(2);
+    answers[0]!.resolve();
+    await runtime.advance(0);
+    expect(ended).not.toHaveBeenCalled();
+    answers[1]!.reject(new Error('pager is down'));
+    await ending;
+    expect(letters.count).toBe(0);
+  });
+
   it('leaves alerts out in a storm, and says how many', async () => {
     const answer = new Deferred();
     const tell = jest.fn(() => answer.promise);

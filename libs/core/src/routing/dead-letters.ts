@@ -1,6 +1,7 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolved-binding.js';
+import type { AlertsUnderWay } from '../model/alerts-under-way.js';
 import type { DltCause, DltReason, DltRecord } from '../model/dlt-record.js';
 import { DltStrategy } from '../model/dlt-strategy.js';
 import type { DltVerdict } from '../model/handler-interfaces.js';
@@ -39,13 +40,21 @@ interface Letter {
 const MAX_ALERTS = 100;
 
 /** Takes dead letters in: each is written to the dead-letter topic, and what the strategy asks for is done besides. */
-export class DeadLetters {
+export class DeadLetters implements AlertsUnderWay {
   /** Records that are to be stored, by their handlers' word, and could not be written yet: nobody is asked twice. */
   readonly #toStore = new Set<string>();
-  #alertsUnderWay = 0;
+  readonly #alertsUnderWay = new Set<Promise<void>>();
   #alertsLeftOut = 0;
 
   constructor(private readonly parts: DeadLettersParts) {}
+
+  get count(): number {
+    return this.#alertsUnderWay.size;
+  }
+
+  async whenEnded(): Promise<void> {
+    while (this.#alertsUnderWay.size > 0) await Promise.all(this.#alertsUnderWay);
+  }
 
   /** Rejects with DltPublishException: then nobody has the record but its own topic. */
   async accept(story: FailureStory, letter: Letter, signal: AbortSignal): Promise<DeadLetterFate> {
@@ -88,23 +97,29 @@ export class DeadLetters {
     }
   }
 
-  /** Nobody waits for it: the record is safe already. */
+  /** The record is safe already, and does not wait for it. */
   #alert(alert: DltListener, record: DltRecord): void {
-    if (this.#alertsUnderWay >= MAX_ALERTS) {
+    if (this.#alertsUnderWay.size >= MAX_ALERTS) {
       this.#alertsLeftOut += 1;
       return;
     }
-    this.#alertsUnderWay += 1;
-    void this.#bounded(alert, record)
-      .catch((error: unknown) =>
-        this.#tellFailed('An alert failed: its dead letter is stored all the same', alert, error),
-      )
-      .finally(() => this.#alertEnded());
+    const telling: Promise<void> = this.#tell(alert, record).finally(() =>
+      this.#alertEnded(telling),
+    );
+    this.#alertsUnderWay.add(telling);
   }
 
-  #alertEnded(): void {
-    this.#alertsUnderWay -= 1;
-    if (this.#alertsUnderWay > 0 || this.#alertsLeftOut === 0) return;
+  async #tell(alert: DltListener, record: DltRecord): Promise<void> {
+    try {
+      await this.#bounded(alert, record);
+    } catch (error) {
+      this.#tellFailed('An alert failed: its dead letter is stored all the same', alert, error);
+    }
+  }
+
+  #alertEnded(telling: Promise<void>): void {
+    this.#alertsUnderWay.delete(telling);
+    if (this.#alertsUnderWay.size > 0 || this.#alertsLeftOut === 0) return;
     this.parts.logger.error('Alerts were left out: too many were under way', {
       binding: this.parts.binding.name,
       leftOut: this.#alertsLeftOut,
