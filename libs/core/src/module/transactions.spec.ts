@@ -327,6 +327,22 @@ describe('what another handler has done behind a record whose output no broker t
 });
 
 describe('what is sent', () => {
+  it('has no headers of the bus, which tell of another record', async () => {
+    @Injectable()
+    class Copying {
+      @EventHandler('orders')
+      handle({ value }: EventRecord, { transaction }: EventContext): void {
+        const headers = ['x-eventbus-original-topic', 'mine'].map((key) => ({ key, value: 'x' }));
+        transaction.send({ topic: 'out', value: String(value), headers });
+      }
+    }
+    await start({ provider: Copying });
+    await world.write('orders', '1');
+    await world.runtime.advance(1_000);
+    const [sent] = await world.records('out');
+    expect(sent?.headers.map(({ key }) => key)).toEqual(['mine']);
+  });
+
   it('after its handler has returned is refused: it could not count with the record any more', async () => {
     const kept: EventContext[] = [];
     @Injectable()

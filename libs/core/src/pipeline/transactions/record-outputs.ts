@@ -1,5 +1,6 @@
 import type { OutgoingRecord } from '@nest-event-bus/broker';
 import { TransactionException } from '../../errors/transaction-errors.js';
+import { isOfTheBus } from '../../model/event-bus-headers.js';
 import type { RecordTransaction } from '../../model/record-transaction.js';
 
 /** What one call of a handler sends. Of a call that failed nothing is left. */
@@ -13,13 +14,20 @@ export class RecordOutputs implements RecordTransaction {
         'ctx.transaction.send() came after the handler had returned, and nothing was sent: await what it does before it returns.',
         false,
       );
-    // Whoever fills the same object again does not change what was sent.
-    for (const record of isList(records) ? records : [records]) this.records.push({ ...record });
+    for (const record of isList(records) ? records : [records]) this.records.push(ownCopy(record));
   }
 
   end(): void {
     this.#isOver = true;
   }
+}
+
+/**
+ * Whoever fills the same object again does not change what was sent. The bus's own headers tell of
+ * another record: with them this one could pass for its replay.
+ */
+function ownCopy({ headers, ...record }: OutgoingRecord): OutgoingRecord {
+  return headers ? { ...record, headers: headers.filter(({ key }) => !isOfTheBus(key)) } : record;
 }
 
 function isList(
