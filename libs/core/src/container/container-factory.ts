@@ -10,6 +10,7 @@ import type { AlertsUnderWay } from '../model/alerts-under-way.js';
 import type { BindingCounts } from '../model/binding-counts.js';
 import type { CircuitBreaker } from '../model/circuit-breaker.js';
 import type { PublishTroubles } from '../model/publish-trouble.js';
+import type { TrialsOfOne } from '../model/trials-of-one.js';
 import { bindingKey } from '../model/binding-ref.js';
 import { assemblyViolations } from './assembly-rules.js';
 import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
@@ -38,6 +39,8 @@ export type ContainerParts = {
   readonly publishTroubles?: PublishTroubles;
   /** Of its dead letters. */
   readonly alerts?: AlertsUnderWay;
+  /** Of its circuit. */
+  readonly trials?: TrialsOfOne | undefined;
   readonly counts?: BindingCounts;
 } & TierParts;
 
@@ -79,6 +82,7 @@ export class ContainerFactory {
       circuitBreaker,
       publishTroubles: parts.publishTroubles,
       alerts: parts.alerts,
+      trials: parts.trials,
       counts: parts.counts,
       state: 'CREATED',
       since: this.options.runtime.now(),

@@ -6,6 +6,7 @@ import type { ContainerOperation } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/container-state.js';
 import type { PauseReason } from '../intake/pause-reason.js';
 import type { PublishTroubles } from '../model/publish-trouble.js';
+import type { TrialsOfOne } from '../model/trials-of-one.js';
 import type { MessageContainer } from './message-container.js';
 
 /** Where the circuit breaker of a binding is: one object for its main container and all its tiers. */
@@ -39,6 +40,8 @@ export interface ContainerRegistration {
   readonly publishTroubles: PublishTroubles | undefined;
   /** Left out where nobody is told of dead letters. */
   readonly alerts: AlertsUnderWay | undefined;
+  /** Left out where the binding has no circuit breaker. */
+  readonly trials: TrialsOfOne | undefined;
   /** Left out where nobody counts. */
   readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;

@@ -7,8 +7,9 @@ import {
 } from '../errors/container-errors.js';
 import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
 import type { ContainerRegistration } from './container-registration.js';
-import { binding, busWith, tier } from './bus.spec-support.js';
+import { binding, busWith, processor, tier } from './bus.spec-support.js';
 import { EventBusConnector } from './event-bus-connector.js';
+import { noDriver } from './fake-intake.spec-support.js';
 
 const properties = { topic: 'orders.events', groupId: 'order-service' };
 const handler = (): void => {};
@@ -264,6 +265,24 @@ describe('the health of the bus', () => {
         'eventbus-orders: orders.events-7 waits (backoff): Another topic.',
       ],
     });
+  });
+
+  it('names the record that alone has all trial calls of its circuit, where its partition is', async () => {
+    const { factory, registry, lifecycle, runtime, intake, connector } = busWith();
+    const place = { topic: 'orders.events', partition: 2 };
+    const trials = { record: { ...place, offset: 7 } };
+    const parts = { driver: noDriver, processor, tiers: 'omit', trials } as const;
+    registry.register(factory.create(binding('orders'), parts));
+    await lifecycle.start('orders');
+    await runtime.settle();
+    const session = intake.session('eventbus-orders-0');
+    session.becomes({ assignment: [place] });
+    expect(connector.health().bindings[0]).toMatchObject({
+      status: 'DEGRADED',
+      reasons: ['orders.events-2: offset 7 alone has all trial calls of the circuit'],
+    });
+    session.becomes({ assignment: [{ ...place, partition: 3 }] });
+    expect(connector.health().status).toBe('UP');
   });
 
   it('is DOWN when a handler outlives maxPollIntervalMs', async () => {

@@ -33,7 +33,7 @@ export type BindingFactory = (
 
 /** What `decide` is about. */
 export interface RecordToDecide extends TopicPartition {
-  /** As health tells it. Left out: whichever record of the partition waits. */
+  /** As health or the log tells it. Left out: whichever record of the partition waits until somebody decides. */
   readonly offset?: number | bigint;
 }
 
@@ -103,7 +103,9 @@ export class EventBusConnector {
   /**
    * What becomes of the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`):
    * it is handed to its handler again, dead-lettered, or passed over. With its offset, no other
-   * record is, that waits there by then.
+   * record is, that waits there by then; and with its offset only it may be one that has failed and
+   * is to be tried again, while it holds its partition or its circuit is open. It leaves when it
+   * is next handed out, without a call of its handler.
    */
   async decide(
     ref: BindingRef,

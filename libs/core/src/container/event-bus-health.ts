@@ -77,6 +77,7 @@ function containerFindings(registration: ContainerRegistration, now: number): re
       ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
     ]),
     ...publishFindings(registration),
+    ...trialFindings(registration),
   ];
 }
 
@@ -86,6 +87,24 @@ function publishFindings({ publishTroubles }: ContainerRegistration): readonly F
     'DOWN',
     `topic '${topic}' cannot be written to: ${error.message}`,
   ]);
+}
+
+/** Where the partition has gone to another process, that one tells. */
+function trialFindings(registration: ContainerRegistration): readonly Finding[] {
+  const record = registration.trials?.record;
+  if (!record) return [];
+  const { topic, partition, offset } = record;
+  const isOurs = containersOf(registration).some(({ status }) =>
+    status.assignment.some((each) => each.topic === topic && each.partition === partition),
+  );
+  return isOurs
+    ? [
+        [
+          'DEGRADED',
+          `${topic}-${partition}: offset ${offset} alone has all trial calls of the circuit`,
+        ],
+      ]
+    : [];
 }
 
 function connectionFindings({ id, tier, topic, status }: MessageContainer): readonly Finding[] {

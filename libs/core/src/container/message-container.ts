@@ -88,8 +88,9 @@ export class MessageContainer {
   }
 
   /**
-   * What becomes of the record that a partition with the pause reason `strict` waits for. False
-   * where this container has no such partition: another process may have it by now.
+   * What becomes of the record that a partition with the pause reason `strict` waits for; where its
+   * offset is given, also of one that holds its partition to be tried again. False where this
+   * container has no such partition: another process may have it by now.
    */
   decide(place: DecisionPlace, decision: Decision): boolean {
     return this.#run?.decide(place, decision) ?? false;

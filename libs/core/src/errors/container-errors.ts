@@ -126,7 +126,7 @@ export class NoRecordWaitsException extends EventBusException {
     const waits = offset === undefined ? 'waits for a decision' : 'waits for no decision';
     const rest =
       undecidedOffset === undefined
-        ? `. Look at the health of binding '${binding}' for partitions that do; another process may have the partition.`
+        ? `. Look at the health of binding '${binding}' for partitions that do; another process may have the partition.${offset === undefined ? ' Of a record that is to be tried again, give the offset.' : ''}`
         : `, but offset ${undecidedOffset} does. It may have been decided about already: look at the health of binding '${binding}'.`;
     super(`${what} of ${topic}-${number} ${waits} in this process${rest}`);
   }

@@ -142,3 +142,104 @@ describe('a partition whose record waits for a decision', () => {
     await world.end();
   });
 });
+
+describe('a partition whose record is tried again after a backoff', () => {
+  const backingOff = async (outcome: Outcome = { kind: 'failed', error, delayMs: 600_000 }) => {
+    const world = await IntakeWorld.of(1);
+    await world.write(3);
+    const decisions: (RecordDecision | undefined)[] = [];
+    const { intake, offsets } = await world.started(({ record, decision }) => {
+      if (record.offset !== 1) return succeeded;
+      decisions.push(decision);
+      return decision ? succeeded : outcome;
+    });
+    await world.until(() => intake.status.partitionPauses.length > 0);
+    return { world, intake, offsets, decisions };
+  };
+
+  it.each(['dead-letter', 'skip'] as const)(
+    'hands it out at once with the decision "%s", where that names it',
+    async (decision) => {
+      const { world, intake, offsets, decisions } = await backingOff();
+      expect(intake.decide({ ...PARTITION, offset: 1 }, decision)).toBe(true);
+      expect(intake.status.partitionPauses).toEqual([]);
+      await world.untilCommitted(3);
+      expect([decisions, offsets(0)]).toEqual([
+        [undefined, decision],
+        [0, 1, 1, 2],
+      ]);
+      await world.end();
+    },
+  );
+
+  it('tries it at once on "retry"', async () => {
+    const { world, intake, decisions } = await backingOff();
+    expect(intake.decide({ ...PARTITION, offset: 1 }, 'retry')).toBe(true);
+    await world.until(() => decisions.length === 2);
+    expect(decisions).toEqual([undefined, undefined]);
+    await world.end();
+  });
+
+  it('passes over it by no decision that does not name it, and over no other one', async () => {
+    const { world, intake, offsets } = await backingOff();
+    expect(intake.decide(PARTITION, 'skip')).toBe(false);
+    for (const offset of [0, 2])
+      expect(intake.decide({ ...PARTITION, offset }, 'skip')).toBe(false);
+    await world.runtime.advance(60_000);
+    expect(offsets(0)).toEqual([0, 1]);
+    await world.end();
+  });
+
+  it('can be decided about where no call was made, too', async () => {
+    const outcome: Outcome = { kind: 'failed', error, attempts: 0, delayMs: 600_000 };
+    const { world, intake } = await backingOff(outcome);
+    expect(intake.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(true);
+    await world.untilCommitted(3);
+    await world.end();
+  });
+
+  it('keeps the decision while the session is paused, and the pause too', async () => {
+    const { world, intake, offsets, decisions } = await backingOff();
+    await world.done(intake.pause('circuit'));
+    await world.runtime.advance(600_000);
+    expect(intake.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(true);
+    await world.runtime.advance(60_000);
+    expect(offsets(0)).toEqual([0, 1]);
+    intake.resume('circuit');
+    await world.untilCommitted(3);
+    expect(decisions).toEqual([undefined, 'skip']);
+    await world.end();
+  });
+
+  it('is told from one that is merely paused before its next record', async () => {
+    const world = await IntakeWorld.of(1);
+    const { intake, offsets } = await world.started(() => succeeded);
+    await world.done(intake.pause('operator'));
+    await world.write(1);
+    await world.runtime.advance(1_000);
+    expect(intake.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(false);
+    intake.resume('operator');
+    await world.untilCommitted(1);
+    expect(offsets(0)).toEqual([0]);
+    await world.end();
+  });
+
+  it('is not decided about while its handler has the record: what that says comes first', async () => {
+    const world = await IntakeWorld.of(1);
+    await world.write(1);
+    let calls = 0;
+    const { intake } = await world.started(async ({ decision }) => {
+      if (++calls > 1 && !decision)
+        await new Promise<void>((resolve) => world.runtime.setTimer(resolve, 5_000));
+      return decision ? succeeded : { kind: 'failed', error, delayMs: 1_000 };
+    });
+    await world.until(() => calls === 2);
+    await Promise.race([intake.pause('circuit'), world.runtime.advance(100)]);
+    expect(intake.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(false);
+    await world.runtime.advance(6_000);
+    expect(intake.decide({ ...PARTITION, offset: 0 }, 'skip')).toBe(true);
+    intake.resume('circuit');
+    await world.untilCommitted(1);
+    await world.end();
+  });
+});

@@ -139,7 +139,9 @@ export interface IntakeSession {
   resume(reason: PauseReason): readonly PauseReason[];
   /**
    * Ends the reason `strict` of a partition: the record is handed out again, with the decision
-   * unless that is `retry`. False where no record of the partition waits for one here, or another.
+   * unless that is `retry`. So is one that has failed and holds its partition, for `backoff` or
+   * since its circuit is open; the offset must be given for that. False where no such record waits
+   * here, or another.
    */
   decide(place: DecisionPlace, decision: Decision): boolean;
   /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */

@@ -43,8 +43,8 @@ describe('the end of a delivery', () => {
   });
 });
 
-describe('the next delivery of a record that waited for a decision', () => {
-  it('knows the failure, also where the decision could not be carried out at once', () => {
+describe('the next delivery of a record that failed', () => {
+  it('knows the failure, also where a decision about it could not be carried out at once', () => {
     const failed = (message: string, more: Partial<FailedOutcome> = {}): FailedOutcome => ({
       kind: 'failed',
       error: new Error(message),
@@ -58,5 +58,9 @@ describe('the next delivery of a record that waited for a decision', () => {
     const refused = next({ ...waiting, decision: 'dead-letter' }, failed('gone', { attempts: 0 }));
     expect(refused).toMatchObject({ decision: 'dead-letter', calls: 3 });
     expect(refused.undecided).toBe(waiting.undecided);
+    const another = next(waiting, failed('no stock yet'));
+    expect(another.undecided).toMatchObject({ error: { message: 'no stock yet' } });
+    const unrouted = failed('no price', { attempts: 0 });
+    expect(next(another, failed('no such topic', { unrouted })).undecided).toBe(unrouted);
   });
 });

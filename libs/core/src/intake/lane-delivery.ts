@@ -39,7 +39,7 @@ export interface Past {
   readonly decision?: RecordDecision;
   /** The failure by which it is to leave, once it can be written to where it belongs. */
   readonly unrouted?: FailedOutcome;
-  /** The failure after which its partition waited for a decision. */
+  /** Its latest failure: somebody may decide about it. */
   readonly undecided?: FailedOutcome;
   /** It waits, wherever it comes from. */
   readonly wait?: RecordWait;
@@ -180,7 +180,8 @@ export class LaneDelivery implements Delivery {
       calls: calls + attempts,
       ...(remember && { failedBefore: remember }),
       ...(failure.unrouted && { unrouted: failure.unrouted }),
-      ...(failure.until === 'decided' && { undecided: failure }),
+      // One without a call tells of what is tried since, not of the record.
+      ...(attempts > 0 && { undecided: failure.unrouted ?? failure }),
     };
   }
 

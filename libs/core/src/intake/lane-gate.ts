@@ -115,12 +115,24 @@ export class LaneGate {
   /** False where nothing waits for a decision, or another record than the one that is meant. */
   decide(lane: PartitionLane, decision: Decision, offset?: number): boolean {
     const record = this.#undecided.get(lane);
-    if (!record || record.offset !== (offset ?? record.offset)) return false;
+    if (!record) return offset !== undefined && this.#decideFailed(lane, decision, offset);
+    if (record.offset !== (offset ?? record.offset)) return false;
     this.#undecided.delete(lane);
     this.parts.ledger.remove('strict', lane.name);
     lane.decide(record.offset, decision);
     this.#apply(lane);
     this.parts.onChange();
+    return true;
+  }
+
+  /** It waits to be tried again, by itself or until its circuit closes. Only by name: nobody is to pass over another one. */
+  #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
+    const isNext = lane.isHeld && offset === lane.tracker.next;
+    const isSetBack = lane.hasFailed(offset) || this.parts.ledger.has('backoff', lane.name);
+    if (!isNext || !isSetBack) return false;
+    lane.decide(offset, decision);
+    const backoff = this.#waiting.get(lane)?.find(({ reason }) => reason === 'backoff');
+    if (backoff) this.#endWait(lane, backoff);
     return true;
   }
 

@@ -127,6 +127,11 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     }
   }
 
+  /** It has failed here, and is not done. */
+  hasFailed(offset: number): boolean {
+    return this.pastOf(offset).failures > 0;
+  }
+
   /** What becomes of a record whose partition waited for somebody to say. */
   decide(offset: number, decision: Decision): void {
     const { decision: _, ...past } = this.pastOf(offset);

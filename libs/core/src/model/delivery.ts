@@ -6,12 +6,12 @@ import type { FailedOutcome } from './outcome.js';
 /** `dead-letter` gives the record up, `skip` lets the watermark pass it without a trace but in the log. */
 export type RecordDecision = 'dead-letter' | 'skip';
 
-/** What becomes of a record that its partition waits for; `retry` hands it to its handler again. */
+/** What becomes of a record that its partition waits for; `retry` tries it again, at once where nothing else holds the partition. */
 export type Decision = 'retry' | RecordDecision;
 
 /** The partition of a record that waits for a decision. */
 export interface DecisionPlace extends TopicPartition {
-  /** Of that record: where another one waits by now, nothing is decided. Left out: whichever waits. */
+  /** Of that record: where another one waits by now, nothing is decided. Left out: whichever waits until somebody decides. */
   readonly offset?: number;
 }
 
@@ -30,7 +30,7 @@ export interface Delivery {
   readonly unrouted?: FailedOutcome;
   /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */
   readonly decision?: RecordDecision;
-  /** The failure after which it waited for that. */
+  /** Its latest failure before that. */
   readonly undecided?: FailedOutcome;
   /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. No sooner than it was due. */
   readonly receivedAt: number;

@@ -68,6 +68,7 @@ export class BindingBuilder {
       circuitBreaker: breaker,
       publishTroubles: road.trouble,
       alerts: road.alerts,
+      trials: road.trials,
       counts: counters,
     });
   }

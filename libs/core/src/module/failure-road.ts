@@ -16,6 +16,7 @@ import { PublishTrouble } from '../routing/publish-trouble.js';
 import { RetryPublisher } from '../routing/retry-publisher.js';
 import { routed } from '../routing/routed-processor.js';
 import { TierEntrance } from '../routing/tier-entrance.js';
+import { TrialWatch } from '../routing/trial-watch.js';
 import type { Clusters } from './clusters.js';
 
 /** What the application says about the failures of all its bindings. */
@@ -45,6 +46,8 @@ export interface FailureRoadOptions extends FailureParts {
 export class FailureRoad {
   readonly trouble: PublishTrouble;
   readonly alerts: AlertsUnderWay;
+  /** undefined where the binding has no circuit breaker. */
+  readonly trials: TrialWatch | undefined;
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
   constructor(private readonly options: FailureRoadOptions) {
@@ -68,9 +71,11 @@ export class FailureRoad {
       logger,
     });
     this.alerts = deadLetters;
+    this.trials = breaker && new TrialWatch(binding.name, breaker, logger);
     this.#shared = {
       binding,
       breaker,
+      trials: this.trials,
       observer: options.observer,
       pauseBinding,
       runtime,

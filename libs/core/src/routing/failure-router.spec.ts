@@ -26,6 +26,7 @@ let publish: () => Promise<void>;
 let accept: () => Promise<'stored' | 'discarded'>;
 let circuit: CircuitState | undefined;
 let observed: unknown[][];
+let trials: string[];
 
 beforeEach(() => {
   verdict = { decision: nextTier(), isChosen: false, isPermanent: false };
@@ -36,6 +37,7 @@ beforeEach(() => {
   accept = async () => 'stored';
   circuit = undefined;
   observed = [];
+  trials = [];
 });
 
 function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter {
@@ -61,6 +63,10 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
       get state() {
         return circuit!;
       },
+    },
+    trials: {
+      stays: ({ offset }) => void trials.push(`${offset} stays`),
+      leaves: ({ offset }) => void trials.push(`${offset} leaves`),
     },
     retries: {
       publish: async ({ totalAttempts }, target) => {
@@ -334,6 +340,27 @@ describe('A record that failed because of the world, while a circuit watches', (
   it('goes it where no circuit watches', async () => {
     await router().route(delivery(), failure());
     expect(sent).toEqual(['tier 1.1 after 3']);
+  });
+});
+
+describe('Whoever watches the trial calls of a circuit', () => {
+  const { offset } = recordOf();
+
+  it('is told of a record that stays after a call, and of no other', async () => {
+    circuit = 'OPEN';
+    const down = failed({ error: worldIsDown() });
+    await router().route(delivery(), down);
+    await router().route(delivery(), { ...down, attempts: 0 });
+    await router().route(delivery(), failed());
+    expect(trials).toEqual([`${offset} stays`]);
+  });
+
+  it('is told of one that leaves by a decision, once it has left', async () => {
+    await router().carryOut(delivery(), 'skip');
+    await router().carryOut(delivery(), 'dead-letter');
+    accept = () => Promise.reject(new Error('gone'));
+    await router().carryOut(delivery(), 'dead-letter');
+    expect(trials).toEqual(Array(2).fill(`${offset} leaves`));
   });
 });
 

@@ -15,6 +15,7 @@ import type { DeadLetters } from './dead-letters.js';
 import { describeError } from './error-description.js';
 import { destinationOf, type DeadLetter, type Destination } from './destination.js';
 import type { FailureStory } from './failure-story.js';
+import type { TrialWatch } from './trial-watch.js';
 import { WorldFailures } from './world-failures.js';
 import { tellStory } from './tell-story.js';
 import { RecordTooLargeForRetryError, type RetryPublisher } from './retry-publisher.js';
@@ -26,6 +27,8 @@ export interface FailureRouterParts {
   readonly classifier: BindingClassifier;
   /** Of the binding. Left out where it has none. */
   readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
+  /** Of the same. */
+  readonly trials?: Pick<TrialWatch, 'stays' | 'leaves'> | undefined;
   readonly retries: Pick<RetryPublisher, 'publish'>;
   readonly deadLetters: Pick<DeadLetters, 'accept'>;
   /** As PAUSE_CONTAINER asks. Returns at once. */
@@ -60,9 +63,9 @@ export class FailureRouter {
     try {
       this.#tellObserver(delivery, failed);
       destination ??= this.#destinationOf(delivery, failed);
-      return destination
-        ? await this.#send(delivery, failed, destination)
-        : this.#remembered(delivery, failed);
+      if (destination) return await this.#send(delivery, failed, destination);
+      if ((failed.attempts ?? 0) > 0) this.parts.trials?.stays(delivery.record);
+      return this.#remembered(delivery, failed);
     } catch (thrown) {
       const kept = this.#remembered(delivery, failed);
       return this.#notSent(kept, asError(thrown), destination);
@@ -95,6 +98,7 @@ export class FailureRouter {
   async carryOut(delivery: Delivery, decision: RecordDecision): Promise<Outcome> {
     if (decision === 'skip') {
       const { topic, partition, offset } = delivery.record;
+      this.parts.trials?.leaves(delivery.record);
       this.parts.logger.warn('A record is skipped by decision of an operator', {
         topic,
         partition,
@@ -106,7 +110,13 @@ export class FailureRouter {
     const failed: FailedOutcome = { ...(delivery.undecided ?? givenUp()), attempts: 0 };
     const letter: DeadLetter = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator' };
     try {
-      return await this.#deadLetter(this.#storyOf(delivery, failed), letter, delivery.signal);
+      const outcome = await this.#deadLetter(
+        this.#storyOf(delivery, failed),
+        letter,
+        delivery.signal,
+      );
+      this.parts.trials?.leaves(delivery.record);
+      return outcome;
     } catch (thrown) {
       return { kind: 'failed', error: asError(thrown), attempts: 0 };
     }
