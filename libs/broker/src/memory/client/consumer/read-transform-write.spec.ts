@@ -83,7 +83,8 @@ it.each(['classic', 'consumer'] as const)(
     const going = Promise.all([goOn(one, producers[0]), goOn(two, producers[1])]);
     const read = async (): Promise<readonly string[]> => {
       const values: string[] = [];
-      for await (const { value } of admin.readRange('invoices', 0, 0, 100)) values.push(String(value));
+      for await (const { value } of admin.readRange('invoices', 0, 0, 100))
+        values.push(String(value));
       return values.toSorted();
     };
     while ((await read()).length < 2) await sleep(realRuntime, 10);
