@@ -17,6 +17,7 @@ import {
   processorOf,
   recordingLogger,
 } from './pipeline.spec-support.js';
+import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 
 const succeeded = { kind: 'succeeded' };
 
@@ -33,6 +34,26 @@ describe('a delivery becomes an outcome', () => {
     const processor = processorOf([keep]);
     expect(processor.process(deliveryOf({ value: { id: 1 } }))).toEqual(succeeded);
     expect(handled).toEqual([{ id: 1 }]);
+  });
+
+  it.each([
+    [
+      'at once',
+      textDeserializer,
+      () => {
+        throw new Error('a step broke');
+      },
+    ],
+    [
+      'later',
+      { name: 'slow', deserialize: () => Promise.resolve('text') },
+      () => Promise.reject(new Error('a step broke')),
+    ],
+  ])('that is a failure where a step breaks, prepared %s', async (_, deserializer, invoke) => {
+    const resilience = { invoke } as unknown as ResilienceDecorator;
+    const processor = processorOf([keep], { resilience, deserializer });
+    const outcome = await processor.process(deliveryOf({ value: 'text' }));
+    expect(errorOf(outcome).message).toBe('a step broke');
   });
 
   it('whatever the handler gives back', async () => {

@@ -16,6 +16,7 @@ import { PreparationRetry } from './resilience/preparation-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { bySeek, RetryConfigFactory } from './resilience/retry-config-factory.js';
 import { SliceProcessor } from './slice-processor.js';
+import { failedWith } from './thrown-error.js';
 import type { SliceTransactions } from './transactions/slice-transactions.js';
 import { TransactionStep } from './transactions/transaction-step.js';
 import { TransactionalProcessor } from './transactions/transactional-processor.js';
@@ -108,8 +109,14 @@ class BindingProcessor implements RecordProcessor {
     return isPromiseLike(prepared) ? this.#invokeLater(delivery, prepared) : this.#invoke(prepared);
   }
 
+  /** What escapes is a failure of the record: left to intake, it would come again for ever. */
   #invoke(prepared: Prepared): Outcome | Promise<Outcome> {
-    return prepared.kind === 'ready' ? this.step.invoke(prepared, this.preparation) : prepared;
+    if (prepared.kind !== 'ready') return prepared;
+    try {
+      return this.step.invoke(prepared, this.preparation);
+    } catch (error) {
+      return failedWith(error);
+    }
   }
 
   async #invokeLater(delivery: Delivery, preparing: Promise<Prepared>): Promise<Outcome> {
@@ -120,6 +127,11 @@ class BindingProcessor implements RecordProcessor {
       prepared = await this.retry.after(error, delivery);
     }
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    return isCalledOff(delivery) ? handedBack : this.#invoke(prepared);
+    if (isCalledOff(delivery)) return handedBack;
+    try {
+      return await this.#invoke(prepared);
+    } catch (error) {
+      return failedWith(error);
+    }
   }
 }
