@@ -23,7 +23,7 @@ export interface IntakeOptions {
   readonly processor: RecordProcessor;
   /** Of the container, whose sessions share it. Left out: the session knows of itself only. */
   readonly lingering?: LingeringHandlers;
-  /** Of the process, whose sessions share it. */
+  /** Of the event bus, whose sessions share it. */
   readonly memory: LaneMemory;
   /**
    * A topic that was created in the place of its own is read, from its beginning. Left out: the

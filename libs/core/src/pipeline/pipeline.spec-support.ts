@@ -188,3 +188,10 @@ export function receive(
   now(processorOf([keep], { logger, tier }).process(delivery));
   return { record: received.record!, context: received.context!, delivery, logger };
 }
+
+/** Waits as long as they are configured: chance would only shorten them. */
+export class Unlucky extends VirtualRuntime {
+  override random(): number {
+    return 0;
+  }
+}

@@ -1,4 +1,3 @@
-import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
 import type { ErrorMatcher } from '../../config/error-matcher.js';
 import type { EventHandlerOptions } from '../../discovery/handler-options.js';
@@ -15,17 +14,11 @@ import {
   processorOf,
   recordingLogger,
   retryOf,
+  Unlucky,
 } from '../pipeline.spec-support.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
-
-/** Waits as long as they are configured: chance would only shorten them. */
-class Unlucky extends VirtualRuntime {
-  override random(): number {
-    return 0;
-  }
-}
 
 const succeeded = { kind: 'succeeded' };
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });

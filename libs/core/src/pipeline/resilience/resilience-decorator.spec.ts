@@ -1,4 +1,4 @@
-import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { Deferred } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
 import type { ErrorMatcher } from '../../config/error-matcher.js';
 import {
@@ -20,19 +20,13 @@ import {
   processorOf,
   recordingLogger,
   retryOf,
+  Unlucky,
 } from '../pipeline.spec-support.js';
 import type { ReadyRecord } from '../preparation.js';
 import { failedWith } from '../thrown-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
-
-/** Waits as long as they are configured: chance would only shorten them. */
-class Unlucky extends VirtualRuntime {
-  override random(): number {
-    return 0;
-  }
-}
 
 interface Given {
   readonly tier0?: Parameters<typeof retryOf>[0];
