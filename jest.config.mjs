@@ -42,7 +42,7 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/libs/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'],
+      testMatch: ['<rootDir>/libs/*/{src,test}/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'],
     },
     {
       ...shared,

@@ -88,7 +88,7 @@ describe('whoever imports the event bus loads nothing that he did not ask for', 
     expect(packages).toEqual(expect.arrayContaining(['@nestjs/common', '@nestjs/core', 'kafkajs']));
     expect(files).toEqual(
       expect.arrayContaining([
-        'libs/core/src/module/event-bus-bootstrap.ts',
+        'libs/core/src/nest/event-bus-bootstrap.ts',
         'libs/broker/src/kafkajs/index.ts',
       ]),
     );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EVENTBUS_DEFAULTS } from '@nest-event-bus/core';
-import { KEY_REGISTER } from '../../libs/core/src/config/key-register.js';
+import { KEY_REGISTER } from '../../libs/core/src/config/validation/key-register.js';
 
 const readme = readFileSync(join(__dirname, '../../libs/core/README.md'), 'utf8');
 const section = readme.slice(readme.indexOf('## Reference'), readme.indexOf('## Limits'));

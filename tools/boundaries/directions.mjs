@@ -16,69 +16,90 @@ export const packages = {
 };
 
 /**
- * The rooms (folders of src) of a package that has layers inside, and which others each may
- * import. `root` stands for the files directly in src. `onlyPackages` lists the packages that a room
- * is restricted to.
- * @type {Record<string, Record<string, { rooms: string[], onlyPackages?: string[] }>>}
+ * The layers (folders of src) of a package, and which others each may import. A nested folder may be
+ * a layer of its own (`failures/faults`). `root` stands for the files directly in src. `onlyPackages`
+ * lists the packages that a layer is restricted to.
+ * @type {Record<string, Record<string, { layers: string[], onlyPackages?: string[] }>>}
  */
-export const rooms = {
+export const layers = {
   broker: {
-    runtime: { rooms: [] },
-    port: { rooms: ['runtime'] },
-    records: { rooms: ['runtime', 'port'] },
-    assignment: { rooms: ['runtime', 'port', 'records'] },
-    memory: { rooms: ['runtime', 'port', 'records', 'assignment'] },
-    kafkajs: { rooms: ['runtime', 'port', 'records', 'assignment'] },
-    contract: { rooms: ['runtime', 'port'], onlyPackages: ['node:assert', 'node:assert/strict'] },
-    root: { rooms: ['runtime', 'port', 'records'] },
+    runtime: { layers: [] },
+    port: { layers: ['runtime'] },
+    records: { layers: ['runtime', 'port'] },
+    assignment: { layers: ['runtime', 'port', 'records'] },
+    memory: { layers: ['runtime', 'port', 'records', 'assignment'] },
+    // Sockets, requests and answers. Only this layer imports kafkajs.
+    wire: { layers: ['runtime', 'port', 'records'] },
+    client: { layers: ['runtime', 'port', 'records', 'assignment', 'wire'] },
+    kafkajs: { layers: ['port', 'client'] },
+    contract: { layers: ['runtime', 'port'], onlyPackages: ['node:assert', 'node:assert/strict'] },
+    root: { layers: ['runtime', 'port', 'records'] },
   },
   core: {
-    model: { rooms: [], onlyPackages: [] },
-    errors: { rooms: ['model'], onlyPackages: [] },
-    // Whose fault a failure is: rules, and nothing but rules.
-    faults: { rooms: ['errors'], onlyPackages: [] },
-    config: { rooms: ['model', 'errors', 'faults'] },
-    presets: { rooms: ['model', 'errors', 'config'] },
-    discovery: { rooms: ['model', 'errors', 'config'] },
-    pipeline: { rooms: ['model', 'errors', 'faults', 'config', 'discovery'] },
-    // Where a failed record goes: what decides it, and what writes it there.
-    routing: { rooms: ['model', 'errors', 'faults', 'config'], onlyPackages: ['node:crypto'] },
-    // What moves records knows nothing of Nest.
-    intake: { rooms: ['model', 'errors'], onlyPackages: [] },
-    container: { rooms: ['model', 'errors', 'config', 'intake'], onlyPackages: [] },
-    publisher: { rooms: ['model', 'errors'], onlyPackages: [] },
-    // Reads what the others have measured; nobody asks it for anything but the figures.
-    observability: { rooms: ['model', 'container'], onlyPackages: [] },
-    module: {
-      rooms: [
+    model: { layers: [], onlyPackages: [] },
+    errors: { layers: ['model'], onlyPackages: [] },
+    // Rules that decide whether the message or a dependency caused a failure.
+    'failures/faults': { layers: ['errors'], onlyPackages: [] },
+    config: { layers: ['model', 'errors', 'failures/faults'] },
+    presets: { layers: ['model', 'errors', 'config'] },
+    discovery: { layers: ['model', 'errors', 'config'] },
+    pipeline: { layers: ['model', 'errors', 'failures/faults', 'config', 'discovery'] },
+    // Decides where a failed record goes, and writes it there.
+    failures: {
+      layers: ['model', 'errors', 'failures/faults', 'config'],
+      onlyPackages: ['node:crypto'],
+    },
+    // Moves records from the poll to the commit. Knows nothing of Nest.
+    consuming: { layers: ['model', 'errors'], onlyPackages: [] },
+    containers: { layers: ['model', 'errors', 'config', 'consuming'], onlyPackages: [] },
+    publisher: { layers: ['model', 'errors'], onlyPackages: [] },
+    // Reads what the other layers have counted. No other layer asks it for more than the figures.
+    observability: { layers: ['model', 'containers'], onlyPackages: [] },
+    topics: { layers: ['model', 'config', 'containers'], onlyPackages: [] },
+    // Puts the pieces together. Knows nothing of Nest's modules and hooks.
+    assembly: {
+      layers: [
         'model',
         'errors',
-        'faults',
         'config',
         'discovery',
         'pipeline',
-        'routing',
-        'intake',
-        'container',
+        'failures',
+        'consuming',
+        'containers',
         'publisher',
         'observability',
+        'topics',
       ],
     },
-    terminus: { rooms: ['model', 'container'] },
-    root: {
-      rooms: [
+    nest: {
+      layers: [
         'model',
         'errors',
-        'faults',
+        'config',
+        'discovery',
+        'failures',
+        'containers',
+        'publisher',
+        'observability',
+        'assembly',
+      ],
+    },
+    terminus: { layers: ['model', 'containers'] },
+    root: {
+      layers: [
+        'model',
+        'errors',
+        'failures/faults',
         'config',
         'discovery',
         'pipeline',
-        'routing',
-        'intake',
-        'container',
+        'failures',
+        'consuming',
+        'containers',
         'publisher',
         'observability',
-        'module',
+        'nest',
       ],
     },
   },
@@ -89,5 +110,5 @@ export const rooms = {
  * @type {Record<string, string>}
  */
 export const confined = {
-  kafkajs: 'libs/broker/src/kafkajs/wire/',
+  kafkajs: 'libs/broker/src/wire/',
 };

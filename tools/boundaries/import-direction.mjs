@@ -1,13 +1,13 @@
 import { isBuiltin } from 'node:module';
 import { posix } from 'node:path';
 import ts from 'typescript';
-import { confined, packages, rooms } from './directions.mjs';
+import { confined, layers, packages } from './directions.mjs';
 import { isSpec, moduleSpecifiers, offenceAt } from './source-file.mjs';
 
 const scope = '@nest-event-bus/';
 
 /**
- * Imports that go against the directions of the packages, of the rooms inside a package, or to a
+ * Imports that go against the directions of the packages, of the layers inside a package, or to a
  * package that the importing one does not declare. Specs are bound by the packages' directions only.
  * @param {readonly import('./source-file.mjs').Source[]} sources
  * @param {Readonly<Record<string, readonly string[]>>} declared by package: what its package.json depends on
@@ -44,14 +44,13 @@ function objection(path, specifier, declared) {
 function relativeObjection(path, specifier, owner) {
   const target = posix.join(posix.dirname(path), specifier);
   if (!target.startsWith(`libs/${owner}/src/`)) return `it lies outside of libs/${owner}/src`;
-  const layers = roomsOf(owner);
-  if (!layers || isSpec(path)) return undefined;
-  const from = roomOf(path);
-  const to = roomOf(target);
-  const layer = layers[from];
-  if (!layer) return `the room '${from}' is missing from tools/boundaries/directions.mjs`;
-  if (from === to || layer.rooms.includes(to)) return undefined;
-  return `${from} may import ${listed(layer.rooms)}, not ${to}`;
+  if (!layersOf(owner) || isSpec(path)) return undefined;
+  const from = layerOf(owner, path);
+  const to = layerOf(owner, target);
+  const layer = layersOf(owner)?.[from];
+  if (!layer) return `the layer '${from}' is missing from tools/boundaries/directions.mjs`;
+  if (from === to || layer.layers.includes(to)) return undefined;
+  return `${from} may import ${listed(layer.layers)}, not ${to}`;
 }
 
 /**
@@ -72,8 +71,9 @@ function packageObjection(owner, specifier) {
  * @param {Readonly<Record<string, readonly string[]>>} declared
  */
 function externalObjection(path, specifier, owner, declared) {
-  const only = roomsOf(owner)?.[roomOf(path)]?.onlyPackages;
-  if (only && !only.includes(specifier)) return `${roomOf(path)} may import ${listed(only)}`;
+  const layer = layerOf(owner, path);
+  const only = layersOf(owner)?.[layer]?.onlyPackages;
+  if (only && !only.includes(specifier)) return `${layer} may import ${listed(only)}`;
   if (isBuiltin(specifier)) return undefined;
   const name = packageName(specifier);
   const home = lookUp(confined, name);
@@ -83,12 +83,21 @@ function externalObjection(path, specifier, owner, declared) {
 }
 
 /** @param {string} owner */
-const roomsOf = (owner) => lookUp(rooms, owner);
+const layersOf = (owner) => lookUp(layers, owner);
 
-/** @param {string} path */
-function roomOf(path) {
-  const [, , , room = '', ...rest] = path.split('/');
-  return rest.length === 0 ? 'root' : room;
+/**
+ * The most deeply nested folder of the path that the table lists, or else its top folder.
+ * @param {string} owner
+ * @param {string} path
+ */
+function layerOf(owner, path) {
+  const folders = posix.dirname(path).split('/').slice(3);
+  const known = layersOf(owner) ?? {};
+  for (let depth = folders.length; depth > 1; depth -= 1) {
+    const nested = folders.slice(0, depth).join('/');
+    if (Object.hasOwn(known, nested)) return nested;
+  }
+  return folders[0] ?? 'root';
 }
 
 /** @param {string} specifier */

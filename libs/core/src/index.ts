@@ -1,4 +1,4 @@
-export { EventBusModule } from './module/event-bus.module.js';
+export { EventBusModule } from './nest/event-bus.module.js';
 export type {
   EventBusFeatureAsyncOptions,
   EventBusFeatureBindings,
@@ -7,11 +7,11 @@ export type {
   EventBusModuleAsyncOptions,
   EventBusModuleOptions,
   EventBusOptionsFactory,
-} from './module/module-options.js';
-export type { FeatureConsumer } from './module/feature-consumer.js';
+} from './nest/module-options.js';
+export type { FeatureConsumer } from './nest/feature-consumer.js';
 
-export { CircuitBreakerProperties } from './config/circuit-breaker-properties.js';
-export { ConfigurationValidator } from './config/configuration-validator.js';
+export { CircuitBreakerProperties } from './config/properties/circuit-breaker-properties.js';
+export { ConfigurationValidator } from './config/validation/configuration-validator.js';
 export { EVENTBUS_DEFAULTS } from './config/defaults.js';
 export {
   DltProperties,
@@ -19,9 +19,9 @@ export {
   type ErrorRedaction,
   type ExceptionDetail,
   type HeaderProfileName,
-} from './config/dlt-properties.js';
-export { isDuration, parseDuration, type Duration } from './config/duration.js';
-export type { ErrorClass, ErrorMatcher } from './config/error-matcher.js';
+} from './config/properties/dlt-properties.js';
+export { isDuration, parseDuration, type Duration } from './config/reading/duration.js';
+export type { ErrorClass, ErrorMatcher } from './config/error-matching/error-matcher.js';
 export {
   BindingDefaults,
   ClusterProducerProperties,
@@ -31,7 +31,7 @@ export {
   MetricsProperties,
   ShutdownProperties,
   StartupProperties,
-} from './config/event-bus-properties.js';
+} from './config/properties/event-bus-properties.js';
 export {
   RegistryCredentialsProperties,
   SchemaRegistryProperties,
@@ -39,49 +39,67 @@ export {
   TypedJsonProperties,
   type FormatName,
   type TypeClass,
-} from './config/format-properties.js';
+} from './config/properties/format-properties.js';
 export {
   IdempotencyProperties,
   type HeaderKey,
   type IdempotencyKey,
   type KeyFunction,
-} from './config/idempotency-properties.js';
-export { ExceptionRouteProperties } from './config/exception-route-properties.js';
-export type { LoadedOptions, UnusedKey } from './config/loaded-options.js';
-export type { PresetName } from './config/preset-name.js';
-export type { ResolvedBinding, ResolvedTier } from './config/resolved-binding.js';
+} from './config/properties/idempotency-properties.js';
+export { ExceptionRouteProperties } from './config/properties/exception-route-properties.js';
+export type { LoadedOptions, UnusedKey } from './config/reading/loaded-options.js';
+export type { PresetName } from './config/reading/preset-name.js';
+export type { ResolvedBinding, ResolvedTier } from './config/resolving/resolved-binding.js';
 export {
   RetryBudgetCalculator,
   type RetryBudget,
   type RetryBudgetInput,
-} from './config/retry-budget-calculator.js';
+} from './config/resolving/retry-budget-calculator.js';
 export {
   RetryProperties,
   RetryTierProperties,
   SkipToTierProperties,
   Tier0Properties,
-} from './config/retry-properties.js';
+} from './config/properties/retry-properties.js';
 export {
   CommitProperties,
   ProcessingProperties,
   TransactionProperties,
-} from './config/processing-properties.js';
-export { RebalanceProperties, TopicBindingProperties } from './config/topic-binding-properties.js';
-export { TopicShapeProperties, TopicsProperties } from './config/topics-properties.js';
+} from './config/properties/processing-properties.js';
+export {
+  RebalanceProperties,
+  TopicBindingProperties,
+} from './config/properties/topic-binding-properties.js';
+export { TopicShapeProperties, TopicsProperties } from './config/properties/topics-properties.js';
 
-export { EventHandler } from './discovery/event-handler.js';
-export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/dlt-decorators.js';
-export { HandlesEvents, type HandlesEventsOptions } from './discovery/handles-events.js';
-export type { BindingName, EventBusBindings, PayloadOf } from './discovery/event-bus-bindings.js';
-export type { EventHandlerOptions } from './discovery/handler-options.js';
-export { Ctx, FullRecord, Header, Headers, Key, Payload } from './discovery/parameters.js';
-export type { EventBusRequest } from './discovery/host-request.js';
-export type { PayloadType, StandardResult, StandardSchema } from './discovery/payload-type.js';
+export { EventHandler } from './discovery/decorators/event-handler.js';
+export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/decorators/dlt-decorators.js';
+export { HandlesEvents, type HandlesEventsOptions } from './discovery/decorators/handles-events.js';
+export type {
+  BindingName,
+  EventBusBindings,
+  PayloadOf,
+} from './discovery/decorators/event-bus-bindings.js';
+export type { EventHandlerOptions } from './discovery/decorators/handler-options.js';
+export {
+  Ctx,
+  FullRecord,
+  Header,
+  Headers,
+  Key,
+  Payload,
+} from './discovery/decorators/parameters.js';
+export type { EventBusRequest } from './discovery/calling/host-request.js';
+export type {
+  PayloadType,
+  StandardResult,
+  StandardSchema,
+} from './discovery/decorators/payload-type.js';
 export {
   EXCEPTION_CLASSIFIER,
   KAFKA_ERROR_HANDLER_OPTIONS,
   TOPIC_NAMING_STRATEGY,
-} from './discovery/tokens.js';
+} from './discovery/decorators/tokens.js';
 
 export type {
   BindingPause,
@@ -89,26 +107,29 @@ export type {
   CircuitBreakerSlot,
   ContainerRegistration,
   LastCommand,
-} from './container/container-registration.js';
-export { ContainerFactory, type ContainerParts } from './container/container-factory.js';
-export { ContainerRegistry, type RegistryChange } from './container/container-registry.js';
-export type { ContainerStatus } from './container/container-status.js';
-export { EventBusConnector, type RecordToDecide } from './container/event-bus-connector.js';
+} from './containers/container-registration.js';
+export { ContainerFactory, type ContainerParts } from './containers/container-factory.js';
+export { ContainerRegistry, type RegistryChange } from './containers/container-registry.js';
+export type { ContainerStatus } from './containers/health/container-status.js';
+export {
+  EventBusConnector,
+  type RecordToDecide,
+} from './containers/lifecycle/event-bus-connector.js';
 export type {
   BindingHealth,
   BusStatus,
   EventBusHealth,
   HealthStatus,
-} from './container/event-bus-health.js';
-export { LifecycleManager, type CommandNote } from './container/lifecycle-manager.js';
-export type { MessageContainer } from './container/message-container.js';
+} from './containers/health/event-bus-health.js';
+export { LifecycleManager, type CommandNote } from './containers/lifecycle/lifecycle-manager.js';
+export type { MessageContainer } from './containers/message-container.js';
 export {
   ShutdownCoordinator,
   type BindingShutdown,
   type ShutdownReport,
-} from './container/shutdown-coordinator.js';
-export type { IntakeCounts, PartitionPause } from './intake/intake.js';
-export type { PauseReason } from './intake/pause-reason.js';
+} from './containers/shutdown/shutdown-coordinator.js';
+export type { IntakeCounts, PartitionPause } from './consuming/session/intake.js';
+export type { PauseReason } from './consuming/pauses/pause-reason.js';
 
 export {
   memoryIdempotencyStore,
@@ -201,13 +222,13 @@ export {
   RetryableException,
 } from './errors/retry-errors.js';
 
-export { faultOf } from './faults/fault-of.js';
-export type { Fault } from './faults/fault.js';
+export { faultOf } from './failures/faults/fault-of.js';
+export type { Fault } from './failures/faults/fault.js';
 
-export { AckMode } from './model/ack-mode.js';
-export { BatchFailureStrategy } from './model/batch-failure-strategy.js';
-export type { BindingCounts, LabelledCount } from './model/binding-counts.js';
-export type { BindingRef } from './model/binding-ref.js';
+export { AckMode } from './model/states/ack-mode.js';
+export { BatchFailureStrategy } from './model/outcomes/batch-failure-strategy.js';
+export type { BindingCounts, LabelledCount } from './model/states/binding-counts.js';
+export type { BindingRef } from './model/states/binding-ref.js';
 export {
   CIRCUIT_STATE_CODES,
   type CircuitBreaker,
@@ -215,22 +236,27 @@ export {
   type CircuitFigures,
   type CircuitState,
   type CircuitTransition,
-} from './model/circuit-breaker.js';
-export { CONTAINER_STATE_CODES, ContainerState } from './model/container-state.js';
+} from './model/states/circuit-breaker.js';
+export { CONTAINER_STATE_CODES, ContainerState } from './model/states/container-state.js';
 export {
   ConsumerResult,
   ErrorResult,
   RetryableResult,
   SuccessResult,
   type FailureResultOptions,
-} from './model/consumer-result.js';
-export type { DeserializationFailure, DltCause, DltReason, DltRecord } from './model/dlt-record.js';
-export { DltStrategy } from './model/dlt-strategy.js';
-export type { Deserializer } from './model/deserializer.js';
-export type { DeliveryAttempt, EventContext } from './model/event-context.js';
-export type { EventHeaders, EventRecord } from './model/event-record.js';
-export { ExceptionRoutingDecision } from './model/exception-routing-decision.js';
-export { ExceptionRouting } from './model/exception-routing.js';
+} from './model/outcomes/consumer-result.js';
+export type {
+  DeserializationFailure,
+  DltCause,
+  DltReason,
+  DltRecord,
+} from './model/records/dlt-record.js';
+export { DltStrategy } from './model/outcomes/dlt-strategy.js';
+export type { Deserializer } from './model/extension-points/deserializer.js';
+export type { DeliveryAttempt, EventContext } from './model/records/event-context.js';
+export type { EventHeaders, EventRecord } from './model/records/event-record.js';
+export { ExceptionRoutingDecision } from './model/outcomes/exception-routing-decision.js';
+export { ExceptionRouting } from './model/outcomes/exception-routing.js';
 export type {
   DltAlertHandler,
   DltRecordHandler,
@@ -239,21 +265,28 @@ export type {
   ExceptionClassifier,
   MessageHandler,
   MessageMetadata,
-} from './model/handler-interfaces.js';
-export type { Decision, RecordDecision } from './model/delivery.js';
-export type { PublishTroubles, TopicTrouble } from './model/publish-trouble.js';
-export type { ClaimAnswer, IdempotencyStore } from './model/idempotency-store.js';
-export { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './routing/kafka-error-handler.js';
-export { readDeadLetter } from './routing/headers/read-dead-letter.js';
+} from './model/extension-points/handler-interfaces.js';
+export type { Decision, RecordDecision } from './model/outcomes/delivery.js';
+export type { PublishTroubles, TopicTrouble } from './model/outcomes/publish-problem.js';
+export type { ClaimAnswer, IdempotencyStore } from './model/extension-points/idempotency-store.js';
+export {
+  KafkaErrorHandler,
+  type KafkaErrorHandlerOptions,
+} from './failures/routing/kafka-error-handler.js';
+export { readDeadLetter } from './failures/headers/read-dead-letter.js';
 export {
   DefaultExceptionClassifier,
   type Classification,
   type ClassifiedBinding,
-} from './routing/classifier/default-exception-classifier.js';
-export { ListenerType } from './model/listener-type.js';
-export type { TopicNamingStrategy } from './model/topic-naming-strategy.js';
-export { OrderingMode } from './model/ordering-mode.js';
-export type { BatchRecordHandler, RecordHandler, SliceHandler } from './model/record-handler.js';
-export type { RecordTransaction } from './model/record-transaction.js';
-export type { SerializedEvent, Serializer } from './model/serializer.js';
-export type { TierFailureRecord } from './model/tier-failure-record.js';
+} from './failures/classification/default-exception-classifier.js';
+export { ListenerType } from './model/states/listener-type.js';
+export type { TopicNamingStrategy } from './model/extension-points/topic-naming-strategy.js';
+export { OrderingMode } from './model/states/ordering-mode.js';
+export type {
+  BatchRecordHandler,
+  RecordHandler,
+  SliceHandler,
+} from './model/extension-points/record-handler.js';
+export type { RecordTransaction } from './model/records/record-transaction.js';
+export type { SerializedEvent, Serializer } from './model/extension-points/serializer.js';
+export type { TierFailureRecord } from './model/records/tier-failure-record.js';

@@ -5,18 +5,18 @@ import type { BrokerDriver, BrokerRecord, DriverLogger } from '@nest-event-bus/b
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { DEFAULT_KAFKA_VERSION } from '@nest-event-bus/testing';
-import type { ResolvedDlt } from '../../../libs/core/src/config/resolved-binding.js';
-import { readTrail } from '../../../libs/core/src/model/retry-trail.js';
-import { DltPublisher } from '../../../libs/core/src/routing/dlt-publisher.js';
-import type { FailureStory } from '../../../libs/core/src/routing/failure-story.js';
-import { readDeadLetter } from '../../../libs/core/src/routing/headers/read-dead-letter.js';
-import { PublishTrouble } from '../../../libs/core/src/routing/publish-trouble.js';
-import type { RecordWriterParts } from '../../../libs/core/src/routing/record-writer.js';
+import type { ResolvedDlt } from '../../../libs/core/src/config/resolving/resolved-binding.js';
+import { readTrail } from '../../../libs/core/src/model/records/retry-trail.js';
+import { DltPublisher } from '../../../libs/core/src/failures/publishing/dlt-publisher.js';
+import type { FailureStory } from '../../../libs/core/src/failures/report/failure-report.js';
+import { readDeadLetter } from '../../../libs/core/src/failures/headers/read-dead-letter.js';
+import { PublishTrouble } from '../../../libs/core/src/failures/publishing/publish-problem-of.js';
+import type { RecordWriterParts } from '../../../libs/core/src/failures/publishing/record-writer.js';
 import {
   RecordTooLargeForRetryError,
   RetryPublisher,
-} from '../../../libs/core/src/routing/retry-publisher.js';
-import { recordOf, shown, storyOf } from '../../../libs/core/src/routing/story.spec-support.js';
+} from '../../../libs/core/src/failures/publishing/retry-publisher.js';
+import { recordOf, shown, storyOf } from '../../../libs/core/src/failures/report/failure-report-samples.spec-support.js';
 import { kafkaJars } from '../../../libs/testing/src/kafka/local/kafka-jars.js';
 import { describeWithJava, describeWithKafka, type SharedKafka } from '../support/index.js';
 

@@ -1,4 +1,4 @@
-import { headerText } from '../../../libs/core/src/model/header-text.js';
+import { headerText } from '../../../libs/core/src/model/records/header-text.js';
 import { describeWithKafka } from '../support/index.js';
 import { OrdersStage, tiersOf, type Call } from './orders-stage.js';
 

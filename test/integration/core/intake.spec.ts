@@ -2,11 +2,11 @@ import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
-import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
-import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
-import { LaneMemory } from '../../../libs/core/src/intake/lane-memory.js';
-import type { Delivery } from '../../../libs/core/src/model/delivery.js';
-import { type Outcome, succeeded } from '../../../libs/core/src/model/outcome.js';
+import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/consuming/session/intake.js';
+import { createIntakeSession } from '../../../libs/core/src/consuming/session/intake-session.js';
+import { LaneMemory } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
+import type { Delivery } from '../../../libs/core/src/model/outcomes/delivery.js';
+import { type Outcome, succeeded } from '../../../libs/core/src/model/outcomes/outcome.js';
 import { describeWithCluster, describeWithKafka } from '../support/index.js';
 
 const MEMORY_BYTES = 64 * 1024 * 1024;

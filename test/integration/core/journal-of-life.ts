@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
+import { decodeMetadata } from '../../../libs/core/src/consuming/commits/commit-metadata.js';
 
 interface Recorded {
   readonly offset: number;

@@ -3,11 +3,11 @@ import type { BrokerDriver, CommittedOffset, DriverLogger } from '@nest-event-bu
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
-import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
-import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/intake/intake.js';
-import { createIntakeSession } from '../../../libs/core/src/intake/intake-session.js';
-import { LaneMemory } from '../../../libs/core/src/intake/lane-memory.js';
-import { type RecordProcessor, succeeded } from '../../../libs/core/src/model/outcome.js';
+import { decodeMetadata } from '../../../libs/core/src/consuming/commits/commit-metadata.js';
+import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/consuming/session/intake.js';
+import { createIntakeSession } from '../../../libs/core/src/consuming/session/intake-session.js';
+import { LaneMemory } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
+import { type RecordProcessor, succeeded } from '../../../libs/core/src/model/outcomes/outcome.js';
 import { describeWithKafka } from '../support/index.js';
 import { Child } from './children/child-process.js';
 

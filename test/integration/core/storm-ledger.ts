@@ -1,6 +1,6 @@
 import type { OffsetCommit } from '@nest-event-bus/broker';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
-import { decodeMetadata } from '../../../libs/core/src/intake/commit-metadata.js';
+import { decodeMetadata } from '../../../libs/core/src/consuming/commits/commit-metadata.js';
 
 /** One assignment of one partition to one member, from the word of the group to its end. */
 export class Tenure {

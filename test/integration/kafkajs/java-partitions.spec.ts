@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
-import { partitionOfKey } from '../../../libs/broker/src/kafkajs/sending/key-partition.js';
+import { partitionOfKey } from '../../../libs/broker/src/client/producer/batching/key-partition.js';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { runJava } from './java/java-program.js';
 

@@ -1,4 +1,4 @@
-import { Cluster, kafkajsRequest } from '../../../libs/broker/src/kafkajs/wire/index.js';
+import { Cluster, kafkajsRequest } from '../../../libs/broker/src/wire/index.js';
 import {
   ClassicMembership,
   GroupCoordinator,
@@ -6,7 +6,7 @@ import {
   joinLane,
   OffsetCommitter,
   type MembershipHost,
-} from '../../../libs/broker/src/kafkajs/group/index.js';
+} from '../../../libs/broker/src/client/group/index.js';
 import {
   ConnectionError,
   FencedError,

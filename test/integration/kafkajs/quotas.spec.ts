@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
-import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/kafkajs/wire/index.js';
+import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/wire/index.js';
 import { describeWithKafka, type SharedKafka } from '../support/index.js';
 import { nothing } from './secured-client.js';
 

@@ -1,13 +1,13 @@
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from '@nest-event-bus/testing';
 import { encodeAssignment, memberProtocols } from '../../../libs/broker/src/assignment/index.js';
-import { GroupCoordinator } from '../../../libs/broker/src/kafkajs/group/index.js';
+import { GroupCoordinator } from '../../../libs/broker/src/client/group/index.js';
 import {
   Cluster,
   joinRequest,
   syncRequest,
   type JoinAnswer,
-} from '../../../libs/broker/src/kafkajs/wire/index.js';
+} from '../../../libs/broker/src/wire/index.js';
 
 const TIMEOUT_MS = 30_000;
 const MEMBER_ID_REQUIRED = 79;

@@ -1,6 +1,6 @@
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from '@nest-event-bus/testing';
-import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/kafkajs/wire/index.js';
+import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/wire/index.js';
 
 const FEATURE = 'transaction.version';
 const UPGRADE = 1;

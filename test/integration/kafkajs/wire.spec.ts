@@ -21,8 +21,8 @@ import {
   ownRequest,
   produceRequest,
   kafkajsRequest,
-} from '../../../libs/broker/src/kafkajs/wire/index.js';
-import { lookUpOffsets } from '../../../libs/broker/src/kafkajs/offsets/offset-lookup.js';
+} from '../../../libs/broker/src/wire/index.js';
+import { lookUpOffsets } from '../../../libs/broker/src/client/offsets/offset-lookup.js';
 import { RecordBatchReader, RecordBatchWriter } from '../../../libs/broker/src/records/index.js';
 import { describeWithKafka } from '../support/index.js';
 

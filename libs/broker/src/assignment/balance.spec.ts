@@ -1,7 +1,7 @@
 import { balance } from './balance.js';
 import { PreviousOwners } from './previous-owners.js';
-import type { Seat } from './seat.js';
-import { seatingOf, type Seating } from './seating.js';
+import type { Seat } from './member-load.js';
+import { seatingOf, type Seating } from './initial-loads.js';
 
 const nobody = new PreviousOwners();
 const loads = (seats: readonly Seat[]): number[] => seats.map(({ load }) => load);

@@ -1,4 +1,4 @@
-import type { Seat } from './seat.js';
+import type { Seat } from './member-load.js';
 
 /*
  * Makes the loads as even as the subscriptions allow. From the fullest member we look for a chain

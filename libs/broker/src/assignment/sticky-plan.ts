@@ -1,8 +1,8 @@
 import type { AssignmentPlan, PreviousAssignment } from './assignor.js';
 import { balance, lightestOf } from './balance.js';
 import { PreviousOwners } from './previous-owners.js';
-import type { Slot } from './seat.js';
-import { seatingOf, type Seating } from './seating.js';
+import type { Slot } from './member-load.js';
+import { seatingOf, type Seating } from './initial-loads.js';
 
 export interface StickyMember {
   readonly memberId: string;

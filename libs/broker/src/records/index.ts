@@ -22,29 +22,29 @@
  * records before the trouble. The records own their memory: neither a held record nor a reader
  * that is `done` keeps the response.
  */
-export { AbortedTransactions } from './aborted-transactions.js';
-export type { AbortedTransaction, ControlType } from './aborted-transactions.js';
-export { BatchHeader } from './batch-header.js';
-export { readBatchHeader } from './batch-validation.js';
+export { AbortedTransactions } from './batch/aborted-transactions.js';
+export type { AbortedTransaction, ControlType } from './batch/aborted-transactions.js';
+export { BatchHeader } from './batch/batch-header.js';
+export { readBatchHeader } from './batch/batch-validation.js';
 export { codecOf, CodecRegistry, standardCodecs, writableCompressions } from './codecs.js';
 export { gzip } from './codecs/gzip.js';
 export { CODEC } from './codecs/record-codec.js';
 export type { RecordCodec, RecordInflater } from './codecs/record-codec.js';
-export { encodeControlBatch } from './control-batch.js';
-export type { ControlBatchOptions } from './control-batch.js';
+export { encodeControlBatch } from './batch/control-batch.js';
+export type { ControlBatchOptions } from './batch/control-batch.js';
 export { crc32c } from './crc32c.js';
-export { batchesIn, placeBatch, sealBatch, stampProducer } from './encoded-batch.js';
-export type { BatchPlacement, ProducerStamp } from './encoded-batch.js';
-export { endOfBatches } from './end-of-batches.js';
-export { EpochTrail } from './epoch-trail.js';
+export { batchesIn, placeBatch, sealBatch, stampProducer } from './batch/encoded-batch.js';
+export type { BatchPlacement, ProducerStamp } from './batch/encoded-batch.js';
+export { endOfBatches } from './batch/end-of-batches.js';
+export { EpochTrail } from './batch/epoch-trail.js';
 export { HeaderNames } from './header-names.js';
-export { LogRecord, sizeOfAll } from './log-record.js';
+export { LogRecord, sizeOfAll } from './batch/log-record.js';
 export { MalformedBytesError } from './malformed-bytes-error.js';
 export { murmur2, partitionForKey } from './murmur2.js';
-export { RecordBatchReader } from './record-batch-reader.js';
-export type { RecordBatchReaderOptions } from './record-batch-reader.js';
-export { RecordBatchWriter } from './record-batch-writer.js';
-export type { BatchOptions } from './record-batch-writer.js';
-export { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
-export { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from './record-size.js';
-export type { RecordContent } from './record-size.js';
+export { RecordBatchReader } from './batch/record-batch-reader.js';
+export type { RecordBatchReaderOptions } from './batch/record-batch-reader.js';
+export { RecordBatchWriter } from './batch/record-batch-writer.js';
+export type { BatchOptions } from './batch/record-batch-writer.js';
+export { CHUNK_BYTES, RecordChunks } from './batch/record-chunks.js';
+export { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from './batch/record-size.js';
+export type { RecordContent } from './batch/record-size.js';

@@ -2,10 +2,10 @@ import {
   ConfigurationValidationException,
   type ConfigurationViolation,
 } from '../errors/configuration-validation-exception.js';
-import type { EventBusProperties } from './event-bus-properties.js';
-import { resolveOptions, type OptionLayers } from './resolve-options.js';
-import type { ResolvedBinding } from './resolved-binding.js';
-import type { TopicBindingProperties } from './topic-binding-properties.js';
+import type { EventBusProperties } from './properties/event-bus-properties.js';
+import { resolveOptions, type OptionLayers } from './resolving/resolve-options.js';
+import type { ResolvedBinding } from './resolving/resolved-binding.js';
+import type { TopicBindingProperties } from './properties/topic-binding-properties.js';
 
 /** What a call finds wrong; nothing when it does not throw. */
 export function violationsOf(run: () => unknown): readonly ConfigurationViolation[] {

@@ -1,5 +1,5 @@
 import { GENERAL_PRODUCER } from '@nest-event-bus/broker';
-import { deepFreeze } from './plain-object.js';
+import { deepFreeze } from './reading/plain-object.js';
 
 /** What holds where neither the application nor its preset says anything. */
 export const EVENTBUS_DEFAULTS = deepFreeze({

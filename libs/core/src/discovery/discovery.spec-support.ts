@@ -2,10 +2,10 @@ import { Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
-import type { EventContext } from '../model/event-context.js';
-import type { EventRecord } from '../model/event-record.js';
-import type { HandlerDefinition } from './handler-definition.js';
-import { HandlerExplorer, type Discovered } from './handler-explorer.js';
+import type { EventContext } from '../model/records/event-context.js';
+import type { EventRecord } from '../model/records/event-record.js';
+import type { HandlerDefinition } from './exploring/handler-definition.js';
+import { HandlerExplorer, type Discovered } from './exploring/handler-explorer.js';
 
 export interface Explored extends Discovered {
   readonly app: TestingModule;

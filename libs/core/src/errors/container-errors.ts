@@ -1,4 +1,4 @@
-import type { ContainerState } from '../model/container-state.js';
+import type { ContainerState } from '../model/states/container-state.js';
 import { EventBusException } from './event-bus-exception.js';
 
 /** What an operator or the bus itself can ask of a container. */

@@ -3,7 +3,7 @@ import {
   ErrorResult,
   RetryableResult,
   SuccessResult,
-} from '../model/consumer-result.js';
+} from '../model/outcomes/consumer-result.js';
 import { ErrorResultException, RetryableResultException, throwIfFailed } from './result-errors.js';
 import { NonRetryableException, RetryableException } from './retry-errors.js';
 

@@ -2,7 +2,7 @@ import {
   isConsumerResult,
   type ErrorResult,
   type RetryableResult,
-} from '../model/consumer-result.js';
+} from '../model/outcomes/consumer-result.js';
 import { NonRetryableException, RetryableException } from './retry-errors.js';
 
 /** A handler returned a RetryableResult; the message is its reason. */

@@ -1,4 +1,4 @@
-import type { CircuitTransition } from '../model/circuit-breaker.js';
+import type { CircuitTransition } from '../model/states/circuit-breaker.js';
 import { BindingCounters } from './binding-counters.js';
 
 const main = { topic: 'orders', tier: 0 };

@@ -1,7 +1,7 @@
-import type { BindingCounts } from '../model/binding-counts.js';
-import type { CircuitBreaker, CircuitTransition } from '../model/circuit-breaker.js';
-import type { DltCause, DltReason } from '../model/dlt-record.js';
-import type { FailureObserver, FailurePlace } from '../model/failure-observer.js';
+import type { BindingCounts } from '../model/states/binding-counts.js';
+import type { CircuitBreaker, CircuitTransition } from '../model/states/circuit-breaker.js';
+import type { DltCause, DltReason } from '../model/records/dlt-record.js';
+import type { FailureObserver, FailurePlace } from '../model/outcomes/failure-observer.js';
 import { KnownValues } from './known-values.js';
 import { LabelledCounter } from './labelled-counter.js';
 

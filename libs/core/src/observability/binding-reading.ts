@@ -1,6 +1,6 @@
-import { containersOf, type ContainerRegistration } from '../container/container-registration.js';
-import type { ContainerStatus } from '../container/container-status.js';
-import type { MessageContainer } from '../container/message-container.js';
+import { containersOf, type ContainerRegistration } from '../containers/container-registration.js';
+import type { ContainerStatus } from '../containers/health/container-status.js';
+import type { MessageContainer } from '../containers/message-container.js';
 import type { MetricSample } from './metric-family.js';
 
 type Labels = MetricSample['labels'];

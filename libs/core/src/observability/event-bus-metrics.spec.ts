@@ -1,8 +1,8 @@
-import type { BindingCounts } from '../model/binding-counts.js';
-import type { CircuitBreaker, CircuitState } from '../model/circuit-breaker.js';
-import type { PublishTroubles } from '../model/publish-trouble.js';
-import { binding, busWith, processor, tier } from '../container/bus.spec-support.js';
-import { noDriver } from '../container/fake-intake.spec-support.js';
+import type { BindingCounts } from '../model/states/binding-counts.js';
+import type { CircuitBreaker, CircuitState } from '../model/states/circuit-breaker.js';
+import type { PublishTroubles } from '../model/outcomes/publish-problem.js';
+import { binding, busWith, processor, tier } from '../containers/bus.spec-support.js';
+import { noDriver } from '../containers/fake-intake.spec-support.js';
 import { EventBusMetrics } from './event-bus-metrics.js';
 import type { MetricSample } from './metric-family.js';
 

@@ -1,4 +1,4 @@
-import type { ContainerRegistry } from '../container/container-registry.js';
+import type { ContainerRegistry } from '../containers/container-registry.js';
 import { readBinding } from './binding-reading.js';
 import { METRIC_CATALOGUE } from './metric-catalogue.js';
 import type { MetricFamily } from './metric-family.js';

@@ -1,4 +1,4 @@
-import type { LabelledCount } from '../model/binding-counts.js';
+import type { LabelledCount } from '../model/states/binding-counts.js';
 
 /** One number for each combination of labels that has come up. What may come up is for its owner to bound. */
 export class LabelledCounter<Labels extends Readonly<Record<string, string>>> {

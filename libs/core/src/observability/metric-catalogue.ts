@@ -1,6 +1,6 @@
-import type { BindingCounts } from '../model/binding-counts.js';
-import { CIRCUIT_STATE_CODES } from '../model/circuit-breaker.js';
-import { CONTAINER_STATE_CODES } from '../model/container-state.js';
+import type { BindingCounts } from '../model/states/binding-counts.js';
+import { CIRCUIT_STATE_CODES } from '../model/states/circuit-breaker.js';
+import { CONTAINER_STATE_CODES } from '../model/states/container-state.js';
 import type { BindingReading, ContainerReading } from './binding-reading.js';
 import type { MetricFamily, MetricSample } from './metric-family.js';
 

@@ -2,11 +2,11 @@
 import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
-import { LaneDelivery, NO_PAST } from '../intake/lane-delivery.js';
-import type { EventContext } from '../model/event-context.js';
-import type { EventRecord } from '../model/event-record.js';
-import type { Deserializer } from '../model/deserializer.js';
-import { rawDeserializer, textDeserializer } from './formats/plain-formats.js';
+import { LaneDelivery, NO_PAST } from '../consuming/lanes/lane-delivery.js';
+import type { EventContext } from '../model/records/event-context.js';
+import type { EventRecord } from '../model/records/event-record.js';
+import type { Deserializer } from '../model/extension-points/deserializer.js';
+import { rawDeserializer, textDeserializer } from './decoding/plain-formats.js';
 import {
   batchHandler,
   bindingOf,

@@ -1,15 +1,24 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
-import type { ResolvedBinding, ResolvedRetry, ResolvedTier0 } from '../config/resolved-binding.js';
-import type { EventHandlerOptions } from '../discovery/handler-options.js';
-import { describeHandler, recordHandler } from '../discovery/handler-functions.js';
-import type { HandlerDefinition } from '../discovery/handler-definition.js';
-import type { Delivery } from '../model/delivery.js';
-import type { EventContext } from '../model/event-context.js';
-import type { EventRecord } from '../model/event-record.js';
-import { handedBack, isFinal, type Outcome, type RecordProcessor } from '../model/outcome.js';
-import type { RecordHandler, SliceHandler } from '../model/record-handler.js';
+import type {
+  ResolvedBinding,
+  ResolvedRetry,
+  ResolvedTier0,
+} from '../config/resolving/resolved-binding.js';
+import type { EventHandlerOptions } from '../discovery/decorators/handler-options.js';
+import { describeHandler, recordHandler } from '../discovery/calling/handler-functions.js';
+import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
+import type { Delivery } from '../model/outcomes/delivery.js';
+import type { EventContext } from '../model/records/event-context.js';
+import type { EventRecord } from '../model/records/event-record.js';
+import {
+  handedBack,
+  isFinal,
+  type Outcome,
+  type RecordProcessor,
+} from '../model/outcomes/outcome.js';
+import type { RecordHandler, SliceHandler } from '../model/extension-points/record-handler.js';
 import { ResilienceDecorator } from './resilience/resilience-decorator.js';
 import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
 

@@ -1,5 +1,5 @@
 import { complaintsOf } from '../config/configuration.spec-support.js';
-import { resolveOptions } from '../config/resolve-options.js';
+import { resolveOptions } from '../config/resolving/resolve-options.js';
 import { fromConfigTree } from './from-config-tree.js';
 
 const YAML = {

@@ -1,9 +1,9 @@
-import { EventBusProperties } from '../config/event-bus-properties.js';
-import type { LoadedOptions } from '../config/loaded-options.js';
-import { isPlainObject, type PlainObject } from '../config/plain-object.js';
-import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
-import { propertiesOf } from '../config/property-tree.js';
-import { Violations } from '../config/violations.js';
+import { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import type { LoadedOptions } from '../config/reading/loaded-options.js';
+import { isPlainObject, type PlainObject } from '../config/reading/plain-object.js';
+import type { PropertiesClass, PropertyShape } from '../config/properties/property-decorators.js';
+import { propertiesOf } from '../config/properties/property-tree.js';
+import { Violations } from '../config/validation/violations.js';
 
 /**
  * The tree of a YAML or JSON file, under `eventbus` or without it. Keys may be written

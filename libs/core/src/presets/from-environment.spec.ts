@@ -1,4 +1,4 @@
-import { resolveOptions } from '../config/resolve-options.js';
+import { resolveOptions } from '../config/resolving/resolve-options.js';
 import { fromEnvironment } from './from-environment.js';
 
 class IoError extends Error {}

@@ -1,7 +1,7 @@
-import { EventBusProperties } from '../config/event-bus-properties.js';
-import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
-import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
-import { propertiesOf } from '../config/property-tree.js';
+import { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
+import type { PropertiesClass, PropertyShape } from '../config/properties/property-decorators.js';
+import { propertiesOf } from '../config/properties/property-tree.js';
 import { fromText, listed } from './text-value.js';
 import { OptionsBuilder, type OptionPath } from './options-builder.js';
 

@@ -1,5 +1,5 @@
 import { complaintsOf } from '../config/configuration.spec-support.js';
-import { resolveOptions } from '../config/resolve-options.js';
+import { resolveOptions } from '../config/resolving/resolve-options.js';
 import { fromProperties } from './from-properties.js';
 import { MESSAGING_DEFAULTS } from './messaging-properties.js';
 import { parseProperties } from './properties-text.js';

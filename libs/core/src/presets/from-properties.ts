@@ -1,6 +1,6 @@
-import { EventBusProperties } from '../config/event-bus-properties.js';
-import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
-import { below, Violations } from '../config/violations.js';
+import { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
+import { below, Violations } from '../config/validation/violations.js';
 import { byField, canonical, messagingField, type MessagingEntry } from './messaging-keys.js';
 import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';
 import { OptionsBuilder } from './options-builder.js';

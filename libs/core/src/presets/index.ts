@@ -1,6 +1,6 @@
-export type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
-export { PRESET_NAMES, type PresetName } from '../config/preset-name.js';
-export { PRESETS, type Preset } from '../config/presets.js';
+export type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
+export { PRESET_NAMES, type PresetName } from '../config/reading/preset-name.js';
+export { PRESETS, type Preset } from '../config/reading/presets.js';
 export { fromConfigTree } from './from-config-tree.js';
 export { fromEnvironment, type EnvironmentOptions } from './from-environment.js';
 export { fromProperties } from './from-properties.js';

@@ -1,5 +1,5 @@
 import { complaintsOf, violationsOf } from '../config/configuration.spec-support.js';
-import { keyPaths } from '../config/property-tree.js';
+import { keyPaths } from '../config/properties/property-tree.js';
 import { loadMessagingProperties } from './load-messaging-properties.js';
 import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';
 import { FIELD_CASES, treeOf, valueAt } from './messaging-properties.spec-support.js';

@@ -1,8 +1,8 @@
-import { mergeLayers } from '../config/merge-layers.js';
-import { deepFreeze, isPlainObject, type PlainObject } from '../config/plain-object.js';
-import { readProperties } from '../config/read-properties.js';
-import { show } from '../config/show.js';
-import { Violations } from '../config/violations.js';
+import { mergeLayers } from '../config/reading/merge-layers.js';
+import { deepFreeze, isPlainObject, type PlainObject } from '../config/reading/plain-object.js';
+import { readProperties } from '../config/reading/read-properties.js';
+import { show } from '../config/reading/format-value.js';
+import { Violations } from '../config/validation/violations.js';
 import { nearestName } from '../model/nearest-name.js';
 import {
   byField,

@@ -1,6 +1,6 @@
-import { EventBusProperties } from '../config/event-bus-properties.js';
-import { keyPaths } from '../config/property-tree.js';
-import { PRESETS } from '../config/presets.js';
+import { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import { keyPaths } from '../config/properties/property-tree.js';
+import { PRESETS } from '../config/reading/presets.js';
 import { fromProperties } from './from-properties.js';
 import { MESSAGING_FIELDS, namesOf } from './messaging-keys.js';
 import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';

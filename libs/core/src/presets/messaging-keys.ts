@@ -1,5 +1,5 @@
 import { nearestName } from '../model/nearest-name.js';
-import type { Violations } from '../config/violations.js';
+import type { Violations } from '../config/validation/violations.js';
 import type { OptionPath } from './options-builder.js';
 
 /** What becomes of a field of MessagingProperties where an event bus is configured. */

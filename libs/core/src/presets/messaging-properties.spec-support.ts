@@ -1,4 +1,4 @@
-import type { PlainObject } from '../config/plain-object.js';
+import type { PlainObject } from '../config/reading/plain-object.js';
 
 export interface FieldCase {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { deepFreeze } from '../config/plain-object.js';
+import { deepFreeze } from '../config/reading/plain-object.js';
 import {
   IsDuration,
   IsFlag,
@@ -7,8 +7,8 @@ import {
   IsOneOf,
   IsText,
   IsWholeNumber,
-} from '../config/property-decorators.js';
-import { IsTopicName } from '../config/topic-name.js';
+} from '../config/properties/property-decorators.js';
+import { IsTopicName } from '../config/resolving/topic-name.js';
 
 const MESSAGING_BROKERS = ['KAFKA', 'RABBITMQ'] as const;
 

@@ -1,4 +1,4 @@
-import type { EventBusProperties } from '../config/event-bus-properties.js';
+import type { EventBusProperties } from '../config/properties/event-bus-properties.js';
 
 export type OptionPath = readonly (string | number)[];
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { complaintsOf } from '../config/configuration.spec-support.js';
-import { resolveOptions } from '../config/resolve-options.js';
+import { resolveOptions } from '../config/resolving/resolve-options.js';
 import { loadResilientConfig } from './resilient-config.js';
 
 const MINIMAL = {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { LoadedOptions, UnusedKey } from '../config/loaded-options.js';
-import { isPlainObject, type PlainObject } from '../config/plain-object.js';
-import { show } from '../config/show.js';
-import { below, Violations } from '../config/violations.js';
-import { MOST_TIERS } from '../model/tier-history.js';
+import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
+import { isPlainObject, type PlainObject } from '../config/reading/plain-object.js';
+import { show } from '../config/reading/format-value.js';
+import { below, Violations } from '../config/validation/violations.js';
+import { MOST_TIERS } from '../model/records/tier-history.js';
 
 const SOURCE = 'KafkaConsumer';
 

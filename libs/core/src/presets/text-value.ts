@@ -1,5 +1,5 @@
-import type { PropertiesClass, PropertyShape } from '../config/property-decorators.js';
-import { propertiesOf } from '../config/property-tree.js';
+import type { PropertiesClass, PropertyShape } from '../config/properties/property-decorators.js';
+import { propertiesOf } from '../config/properties/property-tree.js';
 import type { OptionPath } from './options-builder.js';
 
 /** What a key of a properties class wants; the tables of the loaders name no other keys. */

@@ -1,6 +1,6 @@
 import type { OutgoingHeader } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
-import { isOfTheBus } from '../model/event-bus-headers.js';
+import { isOfTheBus } from '../model/records/event-bus-headers.js';
 import type { PublishOptions, PublishTarget } from './event-publisher.js';
 import { traceHeaders } from './trace-headers.js';
 

@@ -2,8 +2,8 @@ import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import type { BrokerDriver, BrokerRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
-import { nameOf } from '../model/binding-ref.js';
-import { jsonSerializer } from '../pipeline/formats/plain-formats.js';
+import { nameOf } from '../model/states/binding-ref.js';
+import { jsonSerializer } from '../pipeline/decoding/plain-formats.js';
 import { EventPublisher, type PublishTarget } from './event-publisher.js';
 
 const registryDown = new SchemaRegistryUnavailableException('No answer.');

@@ -1,8 +1,8 @@
 import { SendError, type ProducerSession, type WrittenRecord } from '@nest-event-bus/broker';
 import { asError } from '../errors/as-error.js';
 import { EventPublishException } from '../errors/publish-errors.js';
-import type { BindingRef } from '../model/binding-ref.js';
-import type { Serializer } from '../model/serializer.js';
+import type { BindingRef } from '../model/states/binding-ref.js';
+import type { Serializer } from '../model/extension-points/serializer.js';
 import { headersOf } from './event-headers.js';
 import type { PublishCause } from './trace-headers.js';
 import { writtenForm } from './written-form.js';

@@ -1,7 +1,7 @@
 import type { OutgoingHeader } from '@nest-event-bus/broker';
-import type { EventContext } from '../model/event-context.js';
-import type { EventHeaders } from '../model/event-record.js';
-import { headerText } from '../model/header-text.js';
+import type { EventContext } from '../model/records/event-context.js';
+import type { EventHeaders } from '../model/records/event-record.js';
+import { headerText } from '../model/records/header-text.js';
 
 /** What is being handled: the context, the record or the metadata that a handler got. */
 export type PublishCause = Pick<EventContext, 'raw'> | { readonly headers: EventHeaders };

@@ -1,6 +1,6 @@
 import { asError } from '../errors/as-error.js';
 import { EventPublishException } from '../errors/publish-errors.js';
-import type { SerializedEvent, Serializer } from '../model/serializer.js';
+import type { SerializedEvent, Serializer } from '../model/extension-points/serializer.js';
 
 /** What of an event is written: its bytes, and what its readers need besides. */
 export interface WrittenForm {

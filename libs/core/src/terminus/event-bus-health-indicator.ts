@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
-import { EventBusConnector } from '../container/event-bus-connector.js';
-import type { EventBusHealth } from '../container/event-bus-health.js';
+import { EventBusConnector } from '../containers/lifecycle/event-bus-connector.js';
+import type { EventBusHealth } from '../containers/health/event-bus-health.js';
 
 type Details = Record<string, unknown>;
 

@@ -2,7 +2,7 @@ import type { Runtime, Timer } from '../../runtime/index.js';
 import { GroupMember, type JoinAnswer, type JoinRequest } from './group-member.js';
 import { chooseProtocol, isCompatible } from './group-protocol.js';
 import { joinAnswer } from './join-answer.js';
-import { PromisedIds } from './promised-ids.js';
+import { PromisedIds } from './pending-member-ids.js';
 import { MemberIdRequired, Refusal } from './refusal.js';
 import { fenced, StaticMembers } from './static-members.js';
 

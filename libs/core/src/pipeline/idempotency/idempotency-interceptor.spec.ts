@@ -1,12 +1,15 @@
 import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { ResolvedIdempotency } from '../../config/resolved-binding.js';
+import type { ResolvedIdempotency } from '../../config/resolving/resolved-binding.js';
 import { BatchProcessingException } from '../../errors/handler-errors.js';
-import type { Delivery } from '../../model/delivery.js';
-import type { EventContext } from '../../model/event-context.js';
-import type { EventRecord } from '../../model/event-record.js';
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
-import type { Outcome, RecordProcessor } from '../../model/outcome.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { EventContext } from '../../model/records/event-context.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
+import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
 import {
   batchHandler,
   bindingOf,
@@ -17,8 +20,8 @@ import {
   retryOf,
   type DeliveredRecord,
 } from '../pipeline.spec-support.js';
-import type { HandlerStep } from '../handler-step.js';
-import type { ReadyRecord } from '../preparation.js';
+import type { HandlerStep } from '../dispatch/handler-step.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
 import { IdempotencyInterceptor } from './idempotency-interceptor.js';
 import { memoryIdempotencyStore } from './memory-idempotency-store.js';
 import { RecordClaims, type Claim } from './record-claims.js';

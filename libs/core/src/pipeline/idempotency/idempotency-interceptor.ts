@@ -1,6 +1,6 @@
-import { handedBack, isFinal, type Outcome } from '../../model/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../handler-step.js';
-import type { ReadyRecord } from '../preparation.js';
+import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
+import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
 import { isCalledOff } from '../resilience/delivery-retry.js';
 import {
   RecordClaims,

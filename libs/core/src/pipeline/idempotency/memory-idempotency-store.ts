@@ -1,5 +1,8 @@
 import { realRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 
 export interface MemoryIdempotencyStoreOptions {
   /** Keys at most. Beyond it what was not asked for longest is forgotten, claims last. Default 100,000. */

@@ -1,9 +1,9 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { ResolvedBinding } from '../../config/resolved-binding.js';
-import type { IdempotencyStore } from '../../model/idempotency-store.js';
-import { succeeded, type FailedOutcome, type Outcome } from '../../model/outcome.js';
-import type { ReadyRecord } from '../preparation.js';
-import { thrownError } from '../thrown-error.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
+import { succeeded, type FailedOutcome, type Outcome } from '../../model/outcomes/outcome.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
+import { thrownError } from '../decoding/thrown-error.js';
 import { recordKeys, type RecordKeys } from './record-key.js';
 import { StoreCalls } from './store-calls.js';
 import { UnmarkedRecords } from './unmarked-records.js';

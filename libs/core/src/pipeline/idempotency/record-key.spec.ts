@@ -1,12 +1,12 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { ResolvedIdempotencyKey } from '../../config/idempotency-properties.js';
-import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import type { ResolvedIdempotencyKey } from '../../config/properties/idempotency-properties.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
-import type { EventRecord } from '../../model/event-record.js';
+import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
-import type { ReadyRecord } from '../preparation.js';
-import { ReceivedRecord } from '../received-record.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
+import { ReceivedRecord } from '../context/received-record.js';
 import { recordKeys } from './record-key.js';
 
 interface Given extends DeliveredRecord {

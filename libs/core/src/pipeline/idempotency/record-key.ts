@@ -1,16 +1,19 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { isUtf8 } from 'node:buffer';
 import { createHash, type BinaryLike } from 'node:crypto';
-import type { KeyFunction, ResolvedIdempotencyKey } from '../../config/idempotency-properties.js';
-import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import type {
+  KeyFunction,
+  ResolvedIdempotencyKey,
+} from '../../config/properties/idempotency-properties.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
-import { EVENTBUS_HEADERS } from '../../model/event-bus-headers.js';
-import type { EventRecord } from '../../model/event-record.js';
-import { headerText } from '../../model/header-text.js';
-import { EVENTBUS_POSITION, headerPosition } from '../../model/original-position.js';
-import { isReplay } from '../../model/retry-trail.js';
-import { positionKey } from '../dedup-key.js';
-import type { ReadyRecord } from '../preparation.js';
+import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import { headerText } from '../../model/records/header-text.js';
+import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-position.js';
+import { isReplay } from '../../model/records/retry-trail.js';
+import { positionKey } from '../context/dedup-key.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
 import { isPromiseLike } from '../promise-like.js';
 
 /** Throws IdempotencyKeyException. */

@@ -1,4 +1,7 @@
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 
 /** What of a client of ioredis is used: a `Redis` or a `Cluster`. */
 export interface RedisClient {

@@ -1,5 +1,8 @@
 import { realRuntime, sleep, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 import { runnerOf, type RunSql, type SqlConnection, type SqlResult } from './sql-clients.js';
 import {
   ROWS_AT_ONCE,

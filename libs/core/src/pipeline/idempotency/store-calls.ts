@@ -1,6 +1,9 @@
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { IdempotencyStoreException } from '../../errors/idempotency-errors.js';
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 
 export interface StoreCallsOptions {
   readonly binding: string;

@@ -1,4 +1,7 @@
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 
 export interface StoreWorld {
   readonly store: IdempotencyStore;

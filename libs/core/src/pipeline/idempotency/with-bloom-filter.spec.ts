@@ -1,5 +1,5 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import type { ClaimAnswer } from '../../model/idempotency-store.js';
+import type { ClaimAnswer } from '../../model/extension-points/idempotency-store.js';
 import { memoryIdempotencyStore } from './memory-idempotency-store.js';
 import { describeIdempotencyStore } from './store-contract.spec-support.js';
 import {

@@ -1,5 +1,8 @@
 import { realRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { ClaimAnswer, IdempotencyStore } from '../../model/idempotency-store.js';
+import type {
+  ClaimAnswer,
+  IdempotencyStore,
+} from '../../model/extension-points/idempotency-store.js';
 import { BloomFilter, type BloomFilterOptions } from './bloom-filter.js';
 
 /** A store that can name every key that is done, such as that of `sqlIdempotencyStore`. */

@@ -1,8 +1,8 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { IDefaultPolicyContext } from 'cockatiel';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
-import type { Outcome } from '../../model/outcome.js';
-import { CallsEnded } from './calls-ended.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import { CallsEnded } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { CallResult, Permit, SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 

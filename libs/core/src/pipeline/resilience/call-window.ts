@@ -1,4 +1,4 @@
-import type { CircuitFigures } from '../../model/circuit-breaker.js';
+import type { CircuitFigures } from '../../model/states/circuit-breaker.js';
 
 const FAILED = 1;
 const SLOW = 2;

@@ -1,4 +1,4 @@
-import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 
 export type CircuitBreakerConfig = Readonly<
   Omit<ResolvedBinding['circuitBreaker'], 'enabled'> & { binding: string }

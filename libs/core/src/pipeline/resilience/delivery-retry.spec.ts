@@ -1,5 +1,5 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import type { Delivery } from '../../model/delivery.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
 import { failedCall } from './delivery-retry.js';
 import type { RetryConfig } from './retry-config-factory.js';
 

@@ -1,10 +1,10 @@
 import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { IRetryContext } from 'cockatiel';
-import { read, textOf } from '../../faults/thrown.js';
-import type { Delivery } from '../../model/delivery.js';
-import { handedBack, type FailedOutcome } from '../../model/outcome.js';
-import { thrownError } from '../thrown-error.js';
-import { CallsEnded } from './calls-ended.js';
+import { read, textOf } from '../../failures/faults/thrown.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import { handedBack, type FailedOutcome } from '../../model/outcomes/outcome.js';
+import { thrownError } from '../decoding/thrown-error.js';
+import { CallsEnded } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failureOf, type FailedCall } from './retry-decision.js';

@@ -2,8 +2,8 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { of } from 'rxjs';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
 import { ErrorResultException, RetryableResultException } from '../../errors/result-errors.js';
-import { ConsumerResult } from '../../model/consumer-result.js';
-import type { Outcome } from '../../model/outcome.js';
+import { ConsumerResult } from '../../model/outcomes/consumer-result.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
 import {
   bindingOf,
   deliveryOf,

@@ -1,11 +1,11 @@
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { ErrorMatcher } from '../../config/error-matcher.js';
-import type { EventHandlerOptions } from '../../discovery/handler-options.js';
-import type { StandardSchema } from '../../discovery/payload-type.js';
-import type { Delivery } from '../../model/delivery.js';
-import type { EventContext } from '../../model/event-context.js';
-import type { EventRecord } from '../../model/event-record.js';
-import type { Outcome } from '../../model/outcome.js';
+import type { ErrorMatcher } from '../../config/error-matching/error-matcher.js';
+import type { EventHandlerOptions } from '../../discovery/decorators/handler-options.js';
+import type { StandardSchema } from '../../discovery/decorators/payload-type.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { EventContext } from '../../model/records/event-context.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
 import {
   batchHandler,
   bindingOf,

@@ -1,10 +1,10 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { isBadMessage } from '../../faults/meant-error.js';
-import type { Delivery } from '../../model/delivery.js';
-import type { RecordSource } from '../handler-step.js';
-import type { Prepared } from '../preparation.js';
-import { failedWith } from '../thrown-error.js';
-import { CallsEnded } from './calls-ended.js';
+import { isBadMessage } from '../../failures/faults/unwrap-batch-error.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { RecordSource } from '../dispatch/handler-step.js';
+import type { Prepared } from '../dispatch/preparation.js';
+import { failedWith } from '../decoding/thrown-error.js';
+import { CallsEnded } from './stop-retrying.js';
 import { DeliveryRetry } from './delivery-retry.js';
 import type { RetryConfig } from './retry-config-factory.js';
 

@@ -1,16 +1,16 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { ErrorMatcher } from '../../config/error-matcher.js';
+import type { ErrorMatcher } from '../../config/error-matching/error-matcher.js';
 import {
   BatchProcessingException,
   HandlerRefusedException,
   PayloadValidationException,
 } from '../../errors/handler-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
-import type { Delivery } from '../../model/delivery.js';
-import type { EventContext } from '../../model/event-context.js';
-import type { EventRecord } from '../../model/event-record.js';
-import type { Outcome } from '../../model/outcome.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { EventContext } from '../../model/records/event-context.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
 import {
   batchHandler,
   bindingOf,
@@ -22,8 +22,8 @@ import {
   retryOf,
   Unlucky,
 } from '../pipeline.spec-support.js';
-import type { ReadyRecord } from '../preparation.js';
-import { failedWith } from '../thrown-error.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
+import { failedWith } from '../decoding/thrown-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';

@@ -3,15 +3,20 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { wrap, type IRetryContext } from 'cockatiel';
 import { CircuitBreakerOpenException } from '../../errors/circuit-errors.js';
 import { throwIfFailed } from '../../errors/result-errors.js';
-import type { Delivery } from '../../model/delivery.js';
-import { handedBack, succeeded, type FailedOutcome, type Outcome } from '../../model/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../handler-step.js';
-import type { ReadyRecord } from '../preparation.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import {
+  handedBack,
+  succeeded,
+  type FailedOutcome,
+  type Outcome,
+} from '../../model/outcomes/outcome.js';
+import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
 import { isPromiseLike } from '../promise-like.js';
-import { saidBeforeThrow } from '../said-before-throw.js';
-import { failedWith } from '../thrown-error.js';
+import { saidBeforeThrow } from '../dispatch/outcome-set-before-throw.js';
+import { failedWith } from '../decoding/thrown-error.js';
 import { BreakerCall, resultOf } from './breaker-call.js';
-import { CallsEnded } from './calls-ended.js';
+import { CallsEnded } from './stop-retrying.js';
 import { DeliveryRetry, failedCall, waitSignalOf } from './delivery-retry.js';
 import {
   bySeek,

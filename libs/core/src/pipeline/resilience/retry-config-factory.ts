@@ -1,6 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
-import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolved-binding.js';
-import { errorJudge, type ErrorJudge } from './error-judgement.js';
+import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolving/resolved-binding.js';
+import { errorJudge, type ErrorJudge } from './failed-call.js';
 
 /** What a retry needs of its binding. It holds nothing that changes: all deliveries share it. */
 export interface RetryConfig {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RetryBudgetCalculator } from '../../config/retry-budget-calculator.js';
+import { RetryBudgetCalculator } from '../../config/resolving/retry-budget-calculator.js';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { bindingOf, recordingLogger, retryOf } from '../pipeline.spec-support.js';
 import { RetryConfigFactory } from './retry-config-factory.js';

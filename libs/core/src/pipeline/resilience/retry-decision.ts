@@ -1,5 +1,5 @@
-import type { FailedOutcome, FailureEnding } from '../../model/outcome.js';
-import type { ErrorJudgement } from './error-judgement.js';
+import type { FailedOutcome, FailureEnding } from '../../model/outcomes/outcome.js';
+import type { ErrorJudgement } from './failed-call.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
 /** After a call that failed. */

@@ -1,7 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import fc from 'fast-check';
 import { EVENTBUS_DEFAULTS } from '../../config/defaults.js';
-import type { CircuitTransition } from '../../model/circuit-breaker.js';
+import type { CircuitTransition } from '../../model/states/circuit-breaker.js';
 import { bindingOf, recordingLogger } from '../pipeline.spec-support.js';
 import {
   CircuitBreakerConfigFactory,

@@ -6,7 +6,7 @@ import type {
   CircuitFigures,
   CircuitState,
   CircuitTransition,
-} from '../../model/circuit-breaker.js';
+} from '../../model/states/circuit-breaker.js';
 import { CallWindow } from './call-window.js';
 import type { CircuitBreakerConfig } from './circuit-breaker-config-factory.js';
 

@@ -1,6 +1,6 @@
 import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { ResolvedBinding } from '../../config/resolved-binding.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { SliceTransactions } from './slice-transactions.js';
 
 export interface BindingTransactionsParts {

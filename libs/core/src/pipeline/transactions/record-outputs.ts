@@ -1,7 +1,7 @@
 import type { OutgoingRecord } from '@nest-event-bus/broker';
 import { TransactionException } from '../../errors/transaction-errors.js';
-import { isOfTheBus } from '../../model/event-bus-headers.js';
-import type { RecordTransaction } from '../../model/record-transaction.js';
+import { isOfTheBus } from '../../model/records/event-bus-headers.js';
+import type { RecordTransaction } from '../../model/records/record-transaction.js';
 
 /** What one call of a handler sends. Of a call that failed nothing is left. */
 export class RecordOutputs implements RecordTransaction {

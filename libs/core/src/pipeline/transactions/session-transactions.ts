@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
-import type { Assignment } from '../../model/assignment.js';
+import type { Assignment } from '../../model/records/assignment.js';
 
 export interface SessionTransactionsParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;

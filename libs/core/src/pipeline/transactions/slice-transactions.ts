@@ -7,8 +7,8 @@ import {
 } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { TransactionException } from '../../errors/transaction-errors.js';
-import type { Delivery } from '../../model/delivery.js';
-import { handedBack, isFinal, succeeded, type Outcome } from '../../model/outcome.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import { handedBack, isFinal, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import { SessionTransactions, type TransactionEnd } from './session-transactions.js';
 
 export interface SliceTransactionsParts {

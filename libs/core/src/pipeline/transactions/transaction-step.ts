@@ -1,6 +1,6 @@
-import type { Outcome } from '../../model/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../handler-step.js';
-import type { ReadyRecord } from '../preparation.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
+import type { ReadyRecord } from '../dispatch/preparation.js';
 import type { SliceTransactions } from './slice-transactions.js';
 
 /**

@@ -1,6 +1,11 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import type { Delivery } from '../../model/delivery.js';
-import { handedBack, isFinal, type Outcome, type RecordProcessor } from '../../model/outcome.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import {
+  handedBack,
+  isFinal,
+  type Outcome,
+  type RecordProcessor,
+} from '../../model/outcomes/outcome.js';
 import { waitSignalOf } from '../resilience/delivery-retry.js';
 import type { Handled, SliceTransactions } from './slice-transactions.js';
 

@@ -10,7 +10,7 @@ import { ConsumerStanding } from './consumer-standing.js';
 import type { Identity } from './group-client.js';
 import type { GroupMembership, Standing } from './group-membership.js';
 import { handedBackTooLate, SHARE_FOR_HANDING_BACK, type MembershipParts } from './membership.js';
-import type { Loss } from './tenure.js';
+import type { Loss } from './generation.js';
 
 /** For what only somebody else can mend. */
 const SLOW_RETRY_MS = 5_000;

@@ -3,7 +3,7 @@ import { Refusal } from '../../broker/refusal.js';
 import { toBrokerError } from '../refusal-errors.js';
 import type { Identity } from './group-client.js';
 import type { Standing } from './group-membership.js';
-import { lossBy, type Loss } from './tenure.js';
+import { lossBy, type Loss } from './generation.js';
 
 /** One membership by KIP-848, under one member id. Its epoch rises; without answers it ends by itself. */
 export class ConsumerStanding implements Standing {

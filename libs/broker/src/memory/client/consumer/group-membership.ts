@@ -1,5 +1,5 @@
 import type { Identity } from './group-client.js';
-import type { Tenure } from './tenure.js';
+import type { Tenure } from './generation.js';
 
 /** As what commits are made. */
 export type Standing = Pick<Tenure, 'identity' | 'fencedBy' | 'stop'>;

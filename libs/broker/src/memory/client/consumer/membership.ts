@@ -16,7 +16,7 @@ import type { AssignmentRoad } from './assignment-road.js';
 import type { GroupMembership, Standing } from './group-membership.js';
 import type { GroupClient, Identity, LeaderPlan } from './group-client.js';
 import type { SessionParts } from './session-parts.js';
-import { lossBy, Tenure, type Loss } from './tenure.js';
+import { lossBy, Tenure, type Loss } from './generation.js';
 import type { TopicWatch } from './topic-watch.js';
 
 export interface MembershipParts extends SessionParts {

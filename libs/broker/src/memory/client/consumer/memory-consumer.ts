@@ -15,7 +15,7 @@ import {
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
 import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
 import { abortable, Deferred, sleep, within } from '../../../runtime/index.js';
-import { Bell } from '../bell.js';
+import { Bell } from '../notifier.js';
 import type { Link } from '../link.js';
 import { nameOf } from '../partition-name.js';
 import { toBrokerError } from '../refusal-errors.js';

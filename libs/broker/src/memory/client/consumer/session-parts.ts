@@ -1,6 +1,6 @@
 import type { OffsetCommit } from '../../../port/consumer.js';
 import type { PartitionError } from '../../../port/errors.js';
-import type { Bell } from '../bell.js';
+import type { Bell } from '../notifier.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { Ownership } from './ownership.js';
 import type { StatusBoard } from './status-board.js';

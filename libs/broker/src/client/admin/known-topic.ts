@@ -1,0 +1,27 @@
+import { UnknownPartitionError } from '../../port/errors.js';
+import type { TopicMetadata } from '../../wire/index.js';
+import { againAfter, type AdminCall } from './admin-call.js';
+import { topicError } from './topic-error.js';
+
+const UNKNOWN_TOPIC = 3;
+
+/** Asks anew, for an admin may be the first to hear of a topic. Rejects with UnknownTopicError for one that does not exist. */
+export function knownTopic(call: AdminCall, name: string): Promise<TopicMetadata> {
+  return call.repeat<TopicMetadata>(async () => {
+    await call.refresh([name]);
+    const topic = call.cluster.metadata.topic(name);
+    if (topic?.code === 0) return topic;
+    const code = topic?.code ?? UNKNOWN_TOPIC;
+    return againAfter(code, topicError({ name, code }, `Asking for topic "${name}"`));
+  });
+}
+
+export async function requirePartition(
+  call: AdminCall,
+  topic: string,
+  partition: number,
+): Promise<TopicMetadata> {
+  const known = await knownTopic(call, topic);
+  if (known.partitions.some((each) => each.partition === partition)) return known;
+  throw new UnknownPartitionError({ topic, partition });
+}

@@ -1,0 +1,168 @@
+import type { NewTopic, TopicChange, TopicDescription } from '../../port/admin.js';
+import { UnknownTopicError } from '../../port/errors.js';
+import {
+  createPartitionsRequest,
+  createTopicsRequest,
+  deleteTopicsRequest,
+  errorOfCode,
+  metadataRequest,
+  type TopicCode,
+  type TopicMetadata,
+} from '../../wire/index.js';
+import { againAfter, type AdminCall, type Again } from './admin-call.js';
+import type { AdminCalls } from './admin-calls.js';
+import { topicError } from './topic-error.js';
+import { untilGone, untilReady } from './topic-waits.js';
+import { COUNT, requireWhole, SMALL_COUNT } from './whole-number.js';
+
+const UNKNOWN_TOPIC = 3;
+const INVALID_TOPIC_NAME = 17;
+const EXISTS_ALREADY = 36;
+const INVALID_PARTITIONS = 37;
+
+export class TopicsAdmin {
+  constructor(private readonly calls: AdminCalls) {}
+
+  describe(names?: readonly string[]): Promise<readonly TopicDescription[]> {
+    return this.calls.run('Describing topics', (call) =>
+      call.repeat(async () => {
+        const { topics } = await call.request('any', metadataRequest(names ?? 'all'));
+        const found: TopicDescription[] = [];
+        for (const topic of topics) {
+          if (topic.code === UNKNOWN_TOPIC || topic.code === INVALID_TOPIC_NAME) continue;
+          if (topic.code !== 0)
+            return againAfter(topic.code, topicError(topic, `Describing topic "${topic.name}"`));
+          found.push(describe(topic));
+        }
+        return found;
+      }),
+    );
+  }
+
+  create(topics: readonly NewTopic[]): Promise<readonly TopicChange[]> {
+    const names = topics.map(({ name }) => name);
+    return this.calls.run(`Creating ${listed(names)}`, async (call) => {
+      topics.forEach(requireCounts);
+      const changes = await changeEach(call, names, {
+        doing: (name) => `Creating topic "${name}"`,
+        ask: (open) =>
+          createTopicsRequest(
+            topics.filter(({ name }) => open.includes(name)),
+            call.remainingMs,
+          ),
+        nothingToDo: EXISTS_ALREADY,
+      });
+      await untilReady(call, names);
+      return changes;
+    });
+  }
+
+  delete(names: readonly string[]): Promise<readonly TopicChange[]> {
+    return this.calls.run(`Deleting ${listed(names)}`, async (call) => {
+      const changes = await changeEach(call, names, {
+        doing: (name) => `Deleting topic "${name}"`,
+        ask: (open) => deleteTopicsRequest(open, call.remainingMs),
+        nothingToDo: UNKNOWN_TOPIC,
+      });
+      await untilGone(
+        call,
+        changes.filter(({ changed }) => changed).map(({ name }) => name),
+      );
+      return changes;
+    });
+  }
+
+  createPartitions(topic: string, total: number): Promise<void> {
+    return this.calls.run(`Growing topic "${topic}"`, async (call) => {
+      requireWhole(`The number of partitions of "${topic}"`, total, COUNT);
+      await call.repeat(async () => {
+        const answer = await call.request(
+          'controller',
+          createPartitionsRequest(topic, total, call.remainingMs),
+        );
+        const { code, message } = codeOf(answer, topic);
+        if (code === 0) return;
+        const doing = `Growing topic "${topic}" to ${total} partitions`;
+        if (code === INVALID_PARTITIONS && call.inDoubt && (await has(call, topic, total))) return;
+        return againAfter(code, topicError({ name: topic, code, message }, doing));
+      });
+      await untilReady(call, [topic], total);
+    });
+  }
+}
+
+interface EachTopic {
+  doing(name: string): string;
+  ask(open: readonly string[]): ReturnType<typeof createTopicsRequest>;
+  /** The code that says that there was nothing to do. */
+  readonly nothingToDo: number;
+}
+
+/** Asks the controller until every topic has its answer; what failed for one does not stop the others. */
+async function changeEach(
+  call: AdminCall,
+  names: readonly string[],
+  { doing, ask, nothingToDo }: EachTopic,
+): Promise<readonly TopicChange[]> {
+  const changed = new Map<string, boolean>();
+  await call.repeat(async () => {
+    const open = names.filter((name) => !changed.has(name));
+    if (open.length === 0) return;
+    const answer = await call.request('controller', ask(open));
+    let again: Again | undefined;
+    let refused: Error | undefined;
+    for (const name of open) {
+      const { code, message } = codeOf(answer, name);
+      if (code === 0) changed.set(name, true);
+      // After a lost answer it was probably ours that did it.
+      else if (code === nothingToDo) changed.set(name, call.inDoubt);
+      else
+        try {
+          again = againAfter(code, errorOfCode(code, doing(name), message ?? ''));
+        } catch (error) {
+          refused ??= error as Error;
+        }
+    }
+    if (refused) throw refused;
+    return again;
+  });
+  return names.map((name) => ({ name, changed: changed.get(name) ?? false }));
+}
+
+/** An answer that leaves out what was asked is as good as "unknown server error". */
+function codeOf(answer: readonly TopicCode[], topic: string): TopicCode {
+  return answer.find(({ name }) => name === topic) ?? { name: topic, code: -1, message: null };
+}
+
+async function has(call: AdminCall, topic: string, total: number): Promise<boolean> {
+  await call.refresh([topic]);
+  const known = call.cluster.metadata.topic(topic);
+  if (known?.code === UNKNOWN_TOPIC) throw new UnknownTopicError(topic);
+  return known?.partitions.length === total;
+}
+
+function describe({ name, id, internal, partitions }: TopicMetadata): TopicDescription {
+  return {
+    name,
+    id,
+    internal,
+    partitions: partitions.map(({ partition, leader, leaderEpoch, replicas, inSync }) => ({
+      partition,
+      leader,
+      leaderEpoch,
+      replicas,
+      inSync,
+    })),
+  };
+}
+
+function requireCounts({ name, partitions, replicationFactor }: NewTopic): void {
+  if (partitions !== undefined)
+    requireWhole(`The number of partitions of "${name}"`, partitions, COUNT);
+  if (replicationFactor !== undefined)
+    requireWhole(`The replication factor of "${name}"`, replicationFactor, SMALL_COUNT);
+}
+
+function listed(names: readonly string[]): string {
+  return `topics ${names.map((name) => `"${name}"`).join(', ')}`;
+}

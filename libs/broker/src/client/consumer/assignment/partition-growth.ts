@@ -1,0 +1,102 @@
+import type { DriverLogger } from '../../../port/driver.js';
+import type { OffsetReset } from '../../../port/consumer.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { abortable, sleep } from '../../../runtime/index.js';
+import type { Cluster, FetchedOffset } from '../../../wire/index.js';
+
+export interface PartitionGrowthOptions {
+  readonly cluster: Pick<Cluster, 'metadata' | 'runtime'>;
+  readonly topics: readonly string[];
+  readonly policy: OffsetReset;
+  readonly logger: DriverLogger;
+  committed(
+    partitions: readonly TopicPartition[],
+    signal: AbortSignal,
+  ): Promise<readonly FetchedOffset[]>;
+}
+
+/** A group that does not answer so long keeps nobody from joining it. */
+const PATIENCE_MS = 5_000;
+const UNKNOWN_TOPIC = 3;
+/** A broker that has just started does not know all topics yet. */
+const SECOND_LOOK_MS = 1_000;
+
+/**
+ * Tells partitions that were added when the group had begun already. They are read from their first
+ * record: by 'latest', what was written to them before somebody noticed them would be lost.
+ */
+export class PartitionGrowth {
+  /** How many partitions each topic had when we began. */
+  readonly #counts = new Map<string, number>();
+  /** The highest partition of each topic of which the group had an offset before we came. */
+  readonly #highest = new Map<string, number>();
+
+  constructor(private readonly options: PartitionGrowthOptions) {}
+
+  /** Before joining: what the group has then is from before us. Ends without throwing, soon. */
+  async look(): Promise<void> {
+    const { policy, cluster, logger } = this.options;
+    if (policy === 'earliest') return;
+    const over = new AbortController();
+    const timer = cluster.runtime.setTimer(
+      () => over.abort(new Error(`There was no answer within ${PATIENCE_MS} ms.`)),
+      PATIENCE_MS,
+      { background: true },
+    );
+    try {
+      await abortable(this.#lookAtTopics(), over.signal);
+      if (policy === 'latest') await this.#lookAtGroup(over.signal);
+    } catch (error) {
+      logger.debug('What the group had before could not be looked up.', { error });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Where the first look told nothing of a topic, the first assignment does. */
+  note(): void {
+    for (const topic of this.options.topics) {
+      const known = this.options.cluster.metadata.topic(topic);
+      if (known?.code === 0 && !this.#counts.has(topic))
+        this.#counts.set(topic, known.partitions.length);
+    }
+  }
+
+  isNew({ topic, partition }: TopicPartition): boolean {
+    if (partition >= (this.#counts.get(topic) ?? Infinity)) return true;
+    return partition > (this.#highest.get(topic) ?? Infinity);
+  }
+
+  async #lookAtTopics(): Promise<void> {
+    const { cluster, topics } = this.options;
+    await cluster.metadata.refresh(topics);
+    this.note();
+    if (this.#missing().length > 0) void this.#lookAgain().catch(() => undefined);
+  }
+
+  /** What is still missing then has no partitions now: all that it gets are new. */
+  async #lookAgain(): Promise<void> {
+    const { metadata, runtime } = this.options.cluster;
+    await sleep(runtime, SECOND_LOOK_MS, undefined, { background: true });
+    await metadata.refresh(this.options.topics);
+    this.note();
+    for (const topic of this.#missing()) this.#counts.set(topic, 0);
+  }
+
+  #missing(): readonly string[] {
+    const { topics, cluster } = this.options;
+    return topics.filter(
+      (topic) => !this.#counts.has(topic) && cluster.metadata.topic(topic)?.code === UNKNOWN_TOPIC,
+    );
+  }
+
+  async #lookAtGroup(signal: AbortSignal): Promise<void> {
+    const all = [...this.#counts].flatMap(([topic, count]) =>
+      Array.from({ length: count }, (_, partition) => ({ topic, partition })),
+    );
+    if (all.length === 0) return;
+    for (const { topic, partition, committed } of await this.options.committed(all, signal))
+      if (committed && partition > (this.#highest.get(topic) ?? -1))
+        this.#highest.set(topic, partition);
+  }
+}

@@ -1,0 +1,170 @@
+import type { CommittedOffset, Isolation, OffsetReset } from '../../../port/consumer.js';
+import type { PositionReset } from '../../../port/consumer.js';
+import {
+  LogTruncatedError,
+  NoOffsetError,
+  OffsetOutOfRangeError,
+  type PartitionError,
+} from '../../../port/errors.js';
+import { lookUpOffsets } from '../../offsets/offset-lookup.js';
+import { EARLIEST, LATEST, type Cluster, type ListedOffset } from '../../../wire/index.js';
+import type { OwnedPartition } from '../fetching/owned-partition.js';
+
+export interface StartPositionsOptions {
+  readonly cluster: Cluster;
+  readonly isolation: Isolation;
+  readonly policy: OffsetReset;
+  /** Added when the group had begun already. */
+  isNew(partition: OwnedPartition): boolean;
+  onTrouble(partition: OwnedPartition, error: Error): void;
+}
+
+export type Start =
+  | {
+      readonly kind: 'at';
+      readonly offset: number;
+      /** Of what stands before it; -1 when unknown. */
+      readonly leaderEpoch: number;
+      readonly reset?: PositionReset;
+    }
+  | { readonly kind: 'stopped'; readonly error: PartitionError };
+
+/** Where the leader's log and what we read part. */
+export interface Divergence {
+  readonly offset: number;
+  readonly leaderEpoch: number;
+}
+
+/** Decides where reading starts: at the group's offset or, where it has none in the log, by the reset policy. */
+export class StartPositions {
+  constructor(private readonly options: StartPositionsOptions) {}
+
+  async of(
+    partition: OwnedPartition,
+    committed: CommittedOffset | null,
+    signal: AbortSignal,
+  ): Promise<Start> {
+    if (committed)
+      return { kind: 'at', offset: committed.offset, leaderEpoch: committed.leaderEpoch };
+    const { policy } = this.options;
+    if (policy !== 'earliest' && this.options.isNew(partition))
+      return this.#resetTo('earliest', partition, { from: null, reason: 'new-partition' }, signal);
+    if (policy === 'none') return { kind: 'stopped', error: noOffset(partition) };
+    return this.#resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
+  }
+
+  /** The broker has no such offset: never a silent jump. */
+  async outOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<Start> {
+    const { policy } = this.options;
+    const offset = partition.fetchOffset;
+    if (policy !== 'none')
+      return this.#resetTo(policy, partition, { from: offset, reason: 'out-of-range' }, signal);
+    const [low, high] = await Promise.all([
+      this.#lookUp(partition, EARLIEST, signal),
+      this.#lookUp(partition, LATEST, signal),
+    ]);
+    return { kind: 'stopped', error: outOfRange(partition, offset, low.offset, high.offset) };
+  }
+
+  /**
+   * The log was cut back behind the position. What stands there now was never read, so with either
+   * policy reading goes on where the logs part; only where the leader cannot tell, the policy says.
+   */
+  async truncated(
+    partition: OwnedPartition,
+    divergence: Divergence | undefined,
+    signal: AbortSignal,
+  ): Promise<Start> {
+    const { policy } = this.options;
+    const { position: from } = partition;
+    if (policy === 'none') return { kind: 'stopped', error: truncated(partition, divergence) };
+    const why = { from, reason: 'log-truncated' } as const;
+    if (!divergence) return this.#resetTo(policy, partition, why, signal);
+    const { offset: to, leaderEpoch } = divergence;
+    return {
+      kind: 'at',
+      offset: to,
+      leaderEpoch,
+      reset: resetOf(partition, { ...why, to, policy }),
+    };
+  }
+
+  async #resetTo(
+    policy: Exclude<OffsetReset, 'none'>,
+    partition: OwnedPartition,
+    why: Pick<PositionReset, 'from' | 'reason'>,
+    signal: AbortSignal,
+  ): Promise<Start> {
+    const timestamp = policy === 'earliest' ? EARLIEST : LATEST;
+    const { offset: to, leaderEpoch } = await this.#lookUp(partition, timestamp, signal);
+    return {
+      kind: 'at',
+      offset: to,
+      leaderEpoch,
+      reset: resetOf(partition, { ...why, to, policy }),
+    };
+  }
+
+  async #lookUp(
+    owned: OwnedPartition,
+    timestamp: number,
+    signal: AbortSignal,
+  ): Promise<Pick<ListedOffset, 'offset' | 'leaderEpoch'>> {
+    const { cluster, isolation, onTrouble } = this.options;
+    const { topic, partition } = owned;
+    const [answer] = await lookUpOffsets(cluster, [{ topic, partition, timestamp }], {
+      isolation,
+      signal,
+      onTrouble: (error) => onTrouble(owned, error),
+    });
+    return answer ?? { offset: -1, leaderEpoch: -1 };
+  }
+}
+
+function resetOf(
+  { topic, partition }: OwnedPartition,
+  reset: Omit<PositionReset, 'topic' | 'partition'>,
+): PositionReset {
+  return { topic, partition, ...reset };
+}
+
+function noOffset({ topic, partition }: OwnedPartition): NoOffsetError {
+  return new NoOffsetError(
+    topic,
+    partition,
+    -1,
+    `The group has no committed offset for partition ${partition} of "${topic}", and offsetReset is 'none'. Commit one for the group, seek, or choose 'earliest' or 'latest'.`,
+  );
+}
+
+function outOfRange(
+  { topic, partition }: OwnedPartition,
+  offset: number,
+  low: number,
+  high: number,
+): OffsetOutOfRangeError {
+  return new OffsetOutOfRangeError(
+    topic,
+    partition,
+    offset,
+    low,
+    high,
+    `Offset ${offset} of partition ${partition} of "${topic}" is not in its log, which has ${low} to ${high - 1}, and offsetReset is 'none'. Seek to where reading should go on.`,
+  );
+}
+
+function truncated(
+  { topic, partition, position }: OwnedPartition,
+  divergence: Divergence | undefined,
+): LogTruncatedError {
+  const advice = divergence
+    ? `it agrees with what was read up to ${divergence.offset} only. Records from there on are gone, and others may stand in their place: seek to ${divergence.offset} to read those`
+    : 'its leader cannot tell where. Seek to where reading should go on';
+  return new LogTruncatedError(
+    topic,
+    partition,
+    position,
+    divergence?.offset,
+    `The log of partition ${partition} of "${topic}" was cut back behind offset ${position} by an unclean leader election: ${advice}.`,
+  );
+}

@@ -1,0 +1,61 @@
+import { UnknownTopicError } from '../../../port/errors.js';
+import type { Cluster } from '../../../wire/index.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+export interface LeaderSearchOptions {
+  readonly cluster: Pick<Cluster, 'metadata' | 'runtime'>;
+  /** Aborts when nobody reads any more. */
+  readonly ended: AbortSignal;
+  onTrouble(partition: OwnedPartition, error: Error): void;
+  /** Its topic is there, and nobody leads it. */
+  onLeaderless(partition: OwnedPartition): void;
+  /** The metadata are as fresh as they get: look again at what is wanted. */
+  onDone(): void;
+}
+
+const UNKNOWN_TOPIC = 3;
+/** What has no leader is asked about again after that. */
+const REST_MS = 200;
+
+/** Asks who leads partitions now, once at a time; what stays without a leader rests a little. */
+export class LeaderSearch {
+  readonly #options: LeaderSearchOptions;
+  #searching = false;
+
+  constructor(options: LeaderSearchOptions) {
+    this.#options = options;
+  }
+
+  async find(partitions: readonly OwnedPartition[]): Promise<void> {
+    const { cluster, ended, onTrouble, onDone } = this.#options;
+    this.#rest(partitions);
+    if (this.#searching) return onDone();
+    this.#searching = true;
+    try {
+      await cluster.metadata.refresh([...new Set(partitions.map(({ topic }) => topic))]);
+      for (const partition of partitions) this.#tell(partition);
+    } catch (error) {
+      if (ended.aborted) return;
+      for (const partition of partitions) onTrouble(partition, error as Error);
+    } finally {
+      this.#searching = false;
+      onDone();
+    }
+  }
+
+  #tell(owned: OwnedPartition): void {
+    const { cluster, onTrouble, onLeaderless } = this.#options;
+    const { topic, partition } = owned;
+    if (cluster.metadata.topic(topic)?.code === UNKNOWN_TOPIC)
+      onTrouble(owned, new UnknownTopicError(topic));
+    else if (cluster.metadata.leader(topic, partition) === undefined) onLeaderless(owned);
+  }
+
+  #rest(partitions: readonly OwnedPartition[]): void {
+    const { metadata, runtime } = this.#options.cluster;
+    const until = runtime.monotonic() + REST_MS;
+    for (const partition of partitions)
+      if (metadata.leader(partition.topic, partition.partition) === undefined)
+        partition.restUntil = Math.max(partition.restUntil, until);
+  }
+}

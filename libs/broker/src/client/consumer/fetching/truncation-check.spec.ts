@@ -1,0 +1,230 @@
+import { ConnectionError } from '../../../port/errors.js';
+import { Deferred } from '../../../runtime/index.js';
+import type { EpochEnd } from '../../../wire/index.js';
+import { PumpUnderTest, batchOfEpoch } from './fetch-pump.spec-support.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+const FENCED_LEADER_EPOCH = 74;
+const UNKNOWN_LEADER_EPOCH = 75;
+const NOT_LEADER = 6;
+
+type Scene = PumpUnderTest & { readonly owned: OwnedPartition };
+
+/** What the leader of the epoch gave was read. */
+async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<Scene> {
+  const test = new PumpUnderTest();
+  test.leaderEpoch = leaderEpoch;
+  await test.own(0);
+  test.underWay('fetch-long').answer({ partition: 0, records: Buffer.concat(batches) });
+  await test.intake.poll(100);
+  await test.runtime.settle();
+  const owned = test.ownership.get({ topic: 'orders', partition: 0 });
+  if (!owned) throw new Error('It owns partition 0.');
+  return Object.assign(test, { owned });
+}
+
+/** Three records of epoch 0 are read; then node 2 leads, in epoch 1. */
+async function afterElection(): Promise<Scene> {
+  const test = await afterReading(0, batchOfEpoch(0, 0, 'a', 'b', 'c'));
+  test.leaders = [2, 2, 2, 2];
+  test.leaderEpoch = 1;
+  return test;
+}
+
+const electNewLeader = async (test: PumpUnderTest): Promise<void> => {
+  test.underWay('fetch-long').answer({ partition: 0, code: NOT_LEADER });
+  await test.runtime.advance(100);
+};
+
+describe('a leader of another epoch', () => {
+  it('is asked whether its log holds what was read, before anything more is', async () => {
+    const test = await afterElection();
+    const answer = new Deferred<Partial<EpochEnd>>();
+    test.epochEnd = () => answer.promise;
+    const before = test.fetches.length;
+    await electNewLeader(test);
+    expect(test.epochQuestions).toEqual([{ node: 2, partition: 0, currentEpoch: 1, epoch: 0 }]);
+    expect(test.fetches).toHaveLength(before);
+    answer.resolve({ leaderEpoch: 0, endOffset: 3 });
+    await test.runtime.settle();
+    expect(test.underWay('fetch-long')).toMatchObject({
+      node: 2,
+      offsets: { 0: 3 },
+      leaderEpochs: [1],
+    });
+  });
+
+  it('is asked once only', async () => {
+    const test = await afterElection();
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 9 });
+    await electNewLeader(test);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.epochQuestions).toHaveLength(1);
+  });
+
+  it('is not asked by who has read nothing', async () => {
+    const test = new PumpUnderTest();
+    test.leaderEpoch = 5;
+    await test.own(0);
+    expect(test.epochQuestions).toEqual([]);
+    expect(test.fetches).toHaveLength(1);
+  });
+
+  it('that has less of the log is told, and not fetched from', async () => {
+    const test = await afterElection();
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 2 });
+    const before = test.fetches.length;
+    await electNewLeader(test);
+    await test.runtime.advance(60_000);
+    expect(test.events).toContain('truncated 0 2 of 0');
+    expect(test.fetches).toHaveLength(before);
+  });
+
+  it('that cannot tell is told, too', async () => {
+    const test = await afterElection();
+    test.epochEnd = () => ({ leaderEpoch: -1, endOffset: -1 });
+    await electNewLeader(test);
+    expect(test.events).toContain('truncated 0 ?');
+  });
+
+  it('makes what was fetched from the one before be fetched again', async () => {
+    const test = await afterElection();
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 4 });
+    test.underWay('fetch-long').answer({ partition: 0, records: batchOfEpoch(0, 3, 'old', 'old') });
+    await test.runtime.settle();
+    await electNewLeader(test);
+    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 3 });
+    test.underWay('fetch-long').answer({
+      partition: 0,
+      records: Buffer.concat([batchOfEpoch(0, 3, 'old'), batchOfEpoch(1, 4, 'new')]),
+    });
+    const values = (await test.intake.poll(10)).map(({ value }) => String(value));
+    expect(values).toEqual(['old', 'new']);
+    expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
+  });
+
+  it('that had leaders we never saw is asked again, about the last that we did', async () => {
+    const test = await afterReading(3, batchOfEpoch(0, 0, 'a'), batchOfEpoch(3, 1, 'b', 'c'));
+    test.leaderEpoch = 4;
+    test.epochEnd = ({ epoch }) =>
+      epoch === 3 ? { leaderEpoch: 2, endOffset: 9 } : { leaderEpoch: 0, endOffset: 1 };
+    await electNewLeader(test);
+    expect(test.epochQuestions.map(({ epoch }) => epoch)).toEqual([3, 0]);
+    expect(test.events).toContain('truncated 0 1 of 0');
+  });
+
+  it('is asked about the place that was sought, by who wrote what stands before it', async () => {
+    const test = await afterReading(1, batchOfEpoch(0, 0, 'a', 'b'), batchOfEpoch(1, 2, 'c'));
+    test.owned.moveTo(1);
+    test.leaderEpoch = 2;
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 2 });
+    await electNewLeader(test);
+    expect(test.epochQuestions).toMatchObject([{ epoch: 0 }]);
+  });
+
+  it('is asked when reading starts behind what another member has read', async () => {
+    const test = new PumpUnderTest();
+    test.leaderEpoch = 3;
+    test.epochEnd = () => ({ leaderEpoch: 2, endOffset: 4 });
+    await test.cluster.metadata.refresh(['orders']);
+    const owned = test.ownership.add({ topic: 'orders', partition: 0 }, null);
+    owned.moveTo(5, 2);
+    test.pump.wake();
+    await test.runtime.settle();
+    expect(test.events).toEqual(['truncated 0 4 of 2']);
+  });
+});
+
+describe('a leader that does not answer the question', () => {
+  it('because our metadata are old (FENCED_LEADER_EPOCH): they are learnt, and it is asked again', async () => {
+    const test = await afterElection();
+    test.epochEnd = ({ currentEpoch }) => {
+      if (currentEpoch === 2) return { leaderEpoch: 0, endOffset: 3 };
+      test.leaderEpoch = 2;
+      return { code: FENCED_LEADER_EPOCH };
+    };
+    await electNewLeader(test);
+    await test.runtime.advance(200);
+    expect(test.epochQuestions.map(({ currentEpoch }) => currentEpoch)).toEqual([1, 2]);
+    expect(test.underWay('fetch-long').leaderEpochs).toEqual([2]);
+  });
+
+  it('because it lags behind (UNKNOWN_LEADER_EPOCH): it is asked again after a rest', async () => {
+    const test = await afterElection();
+    test.epochEnd = () =>
+      test.epochQuestions.length < 4
+        ? { code: UNKNOWN_LEADER_EPOCH }
+        : { leaderEpoch: 0, endOffset: 3 };
+    await electNewLeader(test);
+    expect(test.epochQuestions.length).toBeLessThan(4);
+    await test.runtime.advance(500);
+    expect(test.epochQuestions).toHaveLength(4);
+    expect(test.underWay('fetch-long').node).toBe(2);
+  });
+
+  it('for long: that is shown, once it is no matter of a moment any more', async () => {
+    const test = await afterElection();
+    let code = UNKNOWN_LEADER_EPOCH;
+    test.epochEnd = () => ({ code, leaderEpoch: 0, endOffset: 3 });
+    const troubles = () => test.events.filter((event) => event.startsWith('trouble'));
+    await electNewLeader(test);
+    await test.runtime.advance(1_800);
+    expect(troubles()).toEqual([]);
+    await test.runtime.advance(500);
+    expect(troubles()[0]).toBe('trouble 0 RefusedError');
+    code = 0;
+    await test.runtime.advance(100);
+    test.underWay('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.events.at(-1)).toBe('progress 0');
+  });
+
+  it('because it is gone: that is shown, and it is asked again', async () => {
+    const test = await afterElection();
+    let isGone = true;
+    test.epochEnd = () => {
+      if (isGone) throw new ConnectionError('gone');
+      return { leaderEpoch: 0, endOffset: 3 };
+    };
+    await electNewLeader(test);
+    expect(test.events).toContain('trouble 0 ConnectionError');
+    isGone = false;
+    await test.runtime.advance(5_000);
+    expect(test.underWay('fetch-long').node).toBe(2);
+  });
+
+  it('in time: a seek meanwhile makes its answer one to an older question', async () => {
+    const test = await afterElection();
+    const answer = new Deferred<Partial<EpochEnd>>();
+    test.epochEnd = () => answer.promise;
+    await electNewLeader(test);
+    test.owned.moveTo(100);
+    test.pump.wake();
+    answer.resolve({ leaderEpoch: 0, endOffset: 1 });
+    await test.runtime.settle();
+    expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
+    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 100 });
+  });
+});
+
+describe('a fetch', () => {
+  it('refused by its leader epoch (FENCED_LEADER_EPOCH) learns the new leader', async () => {
+    const test = await afterElection();
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 3 });
+    test.underWay('fetch-long').answer({ partition: 0, code: FENCED_LEADER_EPOCH });
+    await test.runtime.advance(200);
+    expect(test.epochQuestions).toHaveLength(1);
+    expect(test.underWay('fetch-long').leaderEpochs).toEqual([1]);
+  });
+
+  it('that a leader cannot answer yet (UNKNOWN_LEADER_EPOCH) is sent again, without any search', async () => {
+    const test = new PumpUnderTest();
+    await test.own(0);
+    test.leaders = [2, 2, 2, 2];
+    test.underWay('fetch-long').answer({ partition: 0, code: UNKNOWN_LEADER_EPOCH });
+    await test.runtime.advance(200);
+    expect(test.fetches.map(({ node }) => node)).toEqual([1, 1]);
+    expect(test.events).toEqual([]);
+  });
+});

@@ -1,0 +1,372 @@
+import { FencedError } from '../../../port/errors.js';
+import { Deferred } from '../../../runtime/index.js';
+import {
+  code,
+  commitAnsweredWith,
+  HEARTBEAT_MS,
+  joinedAs,
+  MemberUnderTest,
+  orders,
+  REBALANCE_MS,
+  refusedJoin,
+  SESSION_MS,
+  synced,
+} from '../member-under-test.spec-support.js';
+
+const assignors = ['cooperative-sticky', 'range'] as const;
+const admitted = (generation: number) => joinedAs('me', generation, 'cooperative-sticky');
+const [first = { topic: '', partition: -1 }, second = first] = orders(0, 1);
+
+/** A member of generation 1 that has orders/0 and /1. */
+async function cooperative(): Promise<MemberUnderTest> {
+  const member = new MemberUnderTest({ assignors });
+  member.cluster.once('JoinGroup', admitted(1)).once('SyncGroup', synced(0, 1));
+  member.membership.start();
+  await member.runtime.settle();
+  expect(member.states.at(-1)).toBe('stable');
+  return member;
+}
+
+/** The heartbeat tells of a rebalance; the join's answer is in the hand of the test. */
+async function rejoining(member: MemberUnderTest): Promise<Deferred<object>> {
+  const answer = new Deferred<object>();
+  member.cluster.once('JoinGroup', () => answer.promise);
+  member.cluster.always('Heartbeat', code(27));
+  await member.runtime.advance(HEARTBEAT_MS);
+  expect(member.joins).toHaveLength(2);
+  member.cluster.always('Heartbeat', ({ generation }) => code(generation === 1 ? 27 : 0));
+  return answer;
+}
+
+describe('a rebalance of a cooperative group', () => {
+  let member: MemberUnderTest;
+  afterEach(() => member.end());
+
+  it('is joined at once, with what is held, and nobody is told of anything', async () => {
+    member = await cooperative();
+    await rejoining(member);
+    const [, join] = member.cluster.requests('JoinGroup');
+    expect(join?.offers.get('cooperative-sticky')).toMatchObject({
+      owned: orders(0, 1),
+      generation: 1,
+    });
+    expect(join?.offers.get('range')).toMatchObject({ owned: [], generation: -1 });
+    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.membership.assignment).toEqual(orders(0, 1));
+    expect(member.states.at(-1)).toBe('joining');
+  });
+
+  it('with heartbeats of the old generation as long as it takes, whose 27 and 22 mean nothing', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    await member.runtime.advance(SESSION_MS * 2);
+    expect(member.cluster.requests('Heartbeat').length).toBeGreaterThan(5);
+    member.cluster.always('Heartbeat', ({ generation }) => code(generation === 1 ? 22 : 0));
+    await member.runtime.advance(HEARTBEAT_MS);
+    expect(member.membership.snapshot).toMatchObject({ memberId: 'me', generation: 1 });
+    member.cluster.once('SyncGroup', synced(0, 1));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.statuses.at(-1)).toMatchObject({ state: 'stable', generation: 2 });
+  });
+
+  it('revokes only what is gone, and joins again without it', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    const handlers = new Deferred();
+    member.on.onRevoked = () => handlers.promise;
+    member.cluster.once('SyncGroup', synced(1));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0']);
+    expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
+    expect(member.joins).toHaveLength(2);
+    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
+    handlers.resolve();
+    await member.runtime.settle();
+    const join = member.cluster.requests('JoinGroup').at(-1);
+    expect(join?.offers.get('cooperative-sticky')).toMatchObject({
+      owned: orders(1),
+      generation: 2,
+    });
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0']);
+    expect(member.membership.assignment).toEqual(orders(1));
+    expect(member.states.at(-1)).toBe('stable');
+  });
+
+  it('assigns only what is new', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    member.cluster.once('SyncGroup', synced(0, 1, 2));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'assigned 2']);
+  });
+
+  it('revokes before it assigns, where one round does both', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    member.cluster
+      .once('SyncGroup', synced(1, 2))
+      .once('JoinGroup', admitted(3))
+      .once('SyncGroup', synced(1, 2));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0', 'assigned 2']);
+    expect(member.membership.assignment).toEqual(orders(1, 2));
+  });
+
+  it('keeps what was confirmed when the sync is overtaken by another rebalance (KAFKA-13891)', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    member.cluster
+      .once('SyncGroup', code(27))
+      .once('JoinGroup', admitted(3))
+      .once('SyncGroup', synced(0, 1));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    const join = member.cluster.requests('JoinGroup').at(-1);
+    expect(join?.offers.get('cooperative-sticky')).toMatchObject({
+      owned: orders(0, 1),
+      generation: 1,
+    });
+    expect(member.told).toEqual(['assigned 0 1']);
+  });
+
+  it('beats fast for a while after it, since a second round may be near', async () => {
+    member = await cooperative();
+    await member.runtime.advance(HEARTBEAT_MS);
+    expect(member.cluster.requests('Heartbeat')).toHaveLength(6);
+    await member.runtime.advance(60_000);
+    expect(member.cluster.requests('Heartbeat').length).toBeLessThan(32);
+  });
+
+  it('of members that hold nothing is as any other', async () => {
+    member = new MemberUnderTest({ assignors });
+    member.cluster
+      .once('JoinGroup', admitted(1), admitted(2))
+      .once('SyncGroup', synced(), synced(1));
+    member.membership.start();
+    await member.runtime.settle();
+    await member.rebalance();
+    expect(member.told).toEqual(['assigned', 'assigned 1']);
+  });
+});
+
+describe('what a cooperative member holds', () => {
+  let member: MemberUnderTest;
+  afterEach(() => member.end());
+
+  it('may be committed in the next generation, when it was there without a break', async () => {
+    member = await cooperative();
+    const { snapshot } = member.membership;
+    const answer = await rejoining(member);
+    expect(member.membership.hasGoneOn(snapshot)).toBe(true);
+    member.cluster
+      .once('SyncGroup', synced(1))
+      .once('JoinGroup', admitted(3))
+      .once('SyncGroup', synced(0, 1));
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect(member.membership.snapshot.generation).toBe(3);
+    expect(member.membership.hasGoneOn(snapshot)).toBe(true);
+    expect(member.membership.hasGoneOn(member.membership.snapshot)).toBe(false);
+    expect(member.membership.owns(second, snapshot)).toBe(true);
+    // It went and came back: what was read before is another life (librdkafka #2782).
+    expect(member.membership.owns(first, snapshot)).toBe(false);
+  });
+
+  it('waits for the sync only once the join is answered', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    let settled = false;
+    void member.membership.whenSettled().then(() => (settled = true));
+    const share = new Deferred<object>();
+    member.cluster.once('SyncGroup', () => share.promise);
+    answer.resolve(admitted(2));
+    await member.runtime.settle();
+    expect([settled, member.membership.snapshot.generation]).toEqual([false, 2]);
+    share.resolve(synced(0, 1));
+    await member.runtime.settle();
+    expect(settled).toBe(true);
+  });
+
+  it('who waits for the sync waits no longer when all is lost before it', async () => {
+    member = await cooperative();
+    await rejoining(member);
+    let settled = false;
+    void member.membership.whenSettled().then(() => (settled = true));
+    member.cluster.once('JoinGroup', () => new Deferred().promise);
+    member.membership.expelled(member.membership.snapshot, 25);
+    await member.runtime.settle();
+    expect(member.told.at(-1)).toBe('lost 0 1');
+    expect(settled).toBe(true);
+  });
+
+  it.each([
+    ['a join that is given up', 25, 'join'],
+    ['a sync that is refused', 22, 'sync'],
+  ] as const)('is not waited for beyond %s', async (_, errorCode, place) => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    let settled = false;
+    void member.membership.whenSettled().then(() => (settled = true));
+    if (place === 'sync') member.cluster.once('SyncGroup', code(errorCode));
+    const rejoined = new Deferred<object>();
+    member.cluster.once('JoinGroup', () => rejoined.promise);
+    answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(settled).toBe(true);
+    member.cluster.once('SyncGroup', synced(1));
+    rejoined.resolve(joinedAs('me', 3, 'cooperative-sticky'));
+    await member.runtime.settle();
+    expect(member.states.at(-1)).toBe('stable');
+  });
+
+  it('can be committed again after a join in the middle of a commit was lost', async () => {
+    member = await cooperative();
+    const committer = member.newCommitter();
+    const answer = await rejoining(member);
+    member.cluster.once('OffsetCommit', commitAnsweredWith(27));
+    const outcomes: unknown[] = [];
+    const commit = (offset: number): void =>
+      void committer.commit([{ ...second, offset }]).then(
+        () => outcomes.push('stored'),
+        ({ name }: Error) => outcomes.push(name),
+      );
+    commit(7);
+    await member.runtime.settle();
+    member.cluster.once('JoinGroup', joinedAs('me-2', 3, 'cooperative-sticky'));
+    member.cluster.once('SyncGroup', synced(0, 1));
+    answer.resolve(refusedJoin(25));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
+    member.cluster.once('OffsetCommit', commitAnsweredWith(0));
+    commit(8);
+    await member.runtime.advance(1_000);
+    expect(outcomes).toEqual(['FencedError', 'stored']);
+  });
+
+  it.each([
+    ['a heartbeat', () => member.cluster.once('Heartbeat', code(25))],
+    ['a commit', () => member.membership.expelled(member.membership.snapshot, 25)],
+  ])('is lost when %s hears 25 while the join is pending', async (_, hear) => {
+    member = await cooperative();
+    await rejoining(member);
+    member.cluster.once('JoinGroup', joinedAs('me-2', 3, 'cooperative-sticky'));
+    member.cluster.once('SyncGroup', synced(1));
+    hear();
+    await member.runtime.advance(HEARTBEAT_MS);
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.joins).toEqual(['', 'me', '']);
+    const join = member.cluster.requests('JoinGroup').at(-1);
+    expect(join?.offers.get('cooperative-sticky')).toMatchObject({ owned: [] });
+  });
+
+  it.each([
+    ['join', 25, ''],
+    ['sync', 25, ''],
+    ['sync', 22, 'me'],
+  ] as const)('is lost when the %s is answered with %i', async (place, errorCode, as) => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    if (place === 'sync') member.cluster.once('SyncGroup', code(errorCode));
+    member.cluster.once('JoinGroup', joinedAs('me', 3, 'cooperative-sticky'));
+    member.cluster.once('SyncGroup', synced(1));
+    answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.joins.at(-1)).toBe(as);
+  });
+
+  it('is lost when nothing is heard for a session while the join is pending', async () => {
+    member = await cooperative();
+    await rejoining(member);
+    member.cluster.always('Heartbeat', () => new Deferred().promise);
+    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
+    await member.runtime.advance(SESSION_MS + HEARTBEAT_MS);
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    member.cluster.always('Heartbeat', code(0));
+  });
+
+  it('is lost when the group has chosen an eager assignor, before the sync', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    const share = new Deferred<object>();
+    member.cluster.once('SyncGroup', () => share.promise);
+    answer.resolve(joinedAs('me', 2, 'range'));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.membership.assignment).toEqual([]);
+    expect(member.statuses.at(-1)).toMatchObject({ error: expect.any(FencedError) as unknown });
+    share.resolve(synced(0));
+    await member.runtime.settle();
+    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
+    expect(member.states.at(-1)).toBe('stable');
+    // Eager from now on.
+    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(0, 1));
+    await member.rebalance();
+    expect(member.told.slice(-2)).toEqual(['revoked 0', 'assigned 0 1']);
+  });
+
+  it('is lost in part when what is gone is not handed back in time', async () => {
+    member = await cooperative();
+    const answer = await rejoining(member);
+    member.on.onRevoked = () => new Deferred().promise;
+    member.cluster
+      .once('SyncGroup', synced(1))
+      .once('JoinGroup', admitted(3))
+      .once('SyncGroup', synced(1));
+    answer.resolve(admitted(2));
+    await member.runtime.advance(REBALANCE_MS);
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0', 'lost 0']);
+    expect(member.membership.assignment).toEqual(orders(1));
+    expect(member.states.at(-1)).toBe('stable');
+    member.on = {};
+  });
+});
+
+describe('closing in the middle of a cooperative rebalance', () => {
+  it('revokes what is held, as the member of the old generation, and leaves', async () => {
+    const member = await cooperative();
+    await rejoining(member);
+    const handlers = new Deferred();
+    member.on.onRevoked = () => handlers.promise;
+    const closing = member.membership.close();
+    await member.runtime.advance(HEARTBEAT_MS);
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
+    expect(member.membership.hasGoneOn(member.membership.snapshot)).toBe(false);
+    member.cluster.once('LeaveGroup', code(0));
+    handlers.resolve();
+    await closing;
+    expect(member.cluster.requests('LeaveGroup')).toMatchObject([{ memberId: 'me' }]);
+    expect(member.runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('a member that closes between join and sync', () => {
+  it('commits what its onRevoked commits, and waits for no sync that it has given up', async () => {
+    const member = await cooperative();
+    const committer = member.newCommitter();
+    member.on.onRevoked = () => committer.commit([{ ...first, offset: 8 }]);
+    const join = await rejoining(member);
+    member.cluster.once('SyncGroup', () => new Deferred().promise);
+    join.resolve(admitted(2));
+    await member.runtime.settle();
+    // A broker refuses commits until the leader has synced.
+    const syncedAt = member.runtime.monotonic() + 200;
+    member.cluster.always('OffsetCommit', (sent) =>
+      commitAnsweredWith(member.runtime.monotonic() < syncedAt ? 27 : 0)(sent),
+    );
+    member.cluster.always('LeaveGroup', code(0));
+    const since = member.runtime.monotonic();
+    let tookMs = Infinity;
+    void member.membership.close().then(() => (tookMs = member.runtime.monotonic() - since));
+    await member.runtime.advance(5_000);
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(tookMs).toBeLessThan(2_000);
+  });
+});

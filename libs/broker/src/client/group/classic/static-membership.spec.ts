@@ -1,0 +1,83 @@
+import { Deferred } from '../../../runtime/index.js';
+import {
+  code,
+  HEARTBEAT_MS,
+  joinedAs,
+  leadingAs,
+  MemberUnderTest,
+  refusedJoin,
+  synced,
+} from '../member-under-test.spec-support.js';
+
+async function joined(): Promise<MemberUnderTest> {
+  const member = new MemberUnderTest({ groupInstanceId: 'pod-1' });
+  member.cluster.once('JoinGroup', joinedAs('pod-1-a', 1)).once('SyncGroup', synced(0, 1));
+  member.membership.start();
+  await member.runtime.settle();
+  return member;
+}
+
+describe('a static member', () => {
+  let member: MemberUnderTest;
+  afterEach(() => member.end());
+
+  it('names itself in every request', async () => {
+    member = await joined();
+    await member.runtime.advance(HEARTBEAT_MS);
+    const asked = member.cluster.sent.filter(({ api }) => api !== 'GroupCoordinator');
+    expect(asked.map(({ api }) => api)).toEqual(['JoinGroup', 'SyncGroup', 'Heartbeat']);
+    expect(new Set(asked.map(({ instanceId }) => instanceId))).toEqual(new Set(['pod-1']));
+    expect(member.membership.snapshot.groupInstanceId).toBe('pod-1');
+  });
+
+  it('does not leave the group when it closes, and revokes all the same', async () => {
+    member = await joined();
+    await member.membership.close();
+    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.cluster.requests('LeaveGroup')).toEqual([]);
+  });
+
+  it.each([
+    ['a heartbeat', () => member.cluster.once('Heartbeat', code(82))],
+    ['a commit', () => member.membership.expelled(member.membership.snapshot, 82)],
+    [
+      'a join',
+      () => {
+        member.cluster.once('JoinGroup', refusedJoin(82));
+        member.membership.rejoin('of a test');
+      },
+    ],
+  ])('that hears in the answer to %s of its successor ends, and says why', async (_, hear) => {
+    member = await joined();
+    hear();
+    await member.runtime.advance(60_000);
+    expect(member.states.at(-1)).toBe('failed');
+    expect(member.statuses.at(-1)).toMatchObject({
+      error: {
+        name: 'StaticMemberFencedError',
+        message: expect.stringContaining('"pod-1"') as unknown,
+      },
+    });
+    expect(member.joins.length).toBeLessThanOrEqual(2);
+  });
+
+  it('that comes back as the leader plans nothing, and watches the topics (KIP-814)', async () => {
+    member = new MemberUnderTest({ groupInstanceId: 'pod-1' });
+    const leading = leadingAs('pod-1-b', 4, { 'pod-1-b': ['orders'] });
+    member.cluster
+      .once('JoinGroup', { ...leading, skipAssignment: true })
+      .once('SyncGroup', synced(0, 1));
+    member.membership.start();
+    await member.runtime.settle();
+    expect(member.cluster.requests('SyncGroup')[0]?.shares).toEqual([]);
+    expect(member.told).toEqual(['assigned 0 1']);
+    member.cluster.topics.set('orders', 3);
+    const answer = new Deferred<object>();
+    member.cluster.once('JoinGroup', () => answer.promise);
+    await member.runtime.advance(61_000);
+    expect(member.joins).toEqual(['', 'pod-1-b']);
+    answer.resolve(joinedAs('pod-1-b', 5));
+    member.cluster.once('SyncGroup', synced(0, 1, 2));
+    await member.runtime.settle();
+  });
+});

@@ -1,0 +1,94 @@
+import type { BrokerError } from '../../../port/errors.js';
+import {
+  CommitRefusedError,
+  FencedError,
+  OffsetMetadataTooLargeError,
+  type CommitError,
+} from '../../../port/errors.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { Deferred } from '../../../runtime/index.js';
+import { keyOf } from '../classic/generation.js';
+
+/** Why one partition of a commit was not stored. */
+export type CommitFailure =
+  | { readonly kind: 'fenced'; readonly cause?: BrokerError }
+  | { readonly kind: 'metadata-too-large'; readonly cause: BrokerError }
+  | { readonly kind: 'refused'; readonly cause: Error; readonly retriable: boolean };
+
+/** The worst first: it names the error of a commit whose partitions failed in different ways. */
+const SEVERITY: readonly CommitFailure['kind'][] = ['fenced', 'metadata-too-large', 'refused'];
+
+/** One call of `commit`, waiting for the outcome of each of its partitions. */
+export class CommitCall {
+  readonly #waiting: Map<string, TopicPartition>;
+  readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];
+  readonly #done = new Deferred();
+  #settled = false;
+
+  constructor(partitions: readonly TopicPartition[]) {
+    this.#waiting = new Map(partitions.map((partition) => [keyOf(partition), partition]));
+  }
+
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  stored(partition: TopicPartition): void {
+    if (this.#waiting.delete(keyOf(partition))) this.#settleWhenComplete();
+  }
+
+  failed({ topic, partition }: TopicPartition, failure: CommitFailure): void {
+    if (!this.#waiting.delete(keyOf({ topic, partition }))) return;
+    this.#failed.push({ partition: { topic, partition }, failure });
+    this.#settleWhenComplete();
+  }
+
+  /** Whatever still waits has failed. */
+  giveUp(failure: CommitFailure): void {
+    for (const partition of [...this.#waiting.values()]) this.failed(partition, failure);
+  }
+
+  #settleWhenComplete(): void {
+    if (this.#waiting.size > 0) return;
+    this.#settled = true;
+    if (this.#failed.length === 0) this.#done.resolve();
+    else this.#done.reject(this.#error());
+  }
+
+  #error(): CommitError {
+    const partitions = this.#failed.map(({ partition }) => partition);
+    const failures = this.#failed.map(({ failure }) => failure);
+    const worst = SEVERITY.flatMap((kind) => failures.filter((each) => each.kind === kind))[0];
+    return errorOf(worst ?? { kind: 'fenced' }, partitions);
+  }
+}
+
+function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]): CommitError {
+  const names = partitions.map(keyOf).join(', ');
+  const options = { cause: failure.cause };
+  switch (failure.kind) {
+    case 'fenced':
+      return new FencedError(
+        partitions,
+        `Not committed: ${names}. It is not ours any more: whoever owns it now decides its offset.`,
+        options,
+      );
+    case 'metadata-too-large':
+      return new OffsetMetadataTooLargeError(
+        partitions,
+        `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default).`,
+        options,
+      );
+    case 'refused':
+      return new CommitRefusedError(
+        partitions,
+        `Not committed: ${names}. ${failure.cause.message}`,
+        failure.retriable,
+        options,
+      );
+  }
+}

@@ -1,0 +1,270 @@
+import type { OffsetCommit } from '../../../port/consumer.js';
+import { RequestTimeoutError } from '../../../port/errors.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { Backoff, sleep, within } from '../../../runtime/index.js';
+import {
+  errorOfCode,
+  offsetCommitRequest,
+  reactionTo,
+  type FetchedOffset,
+  type PartitionCode,
+  type Reaction,
+} from '../../../wire/index.js';
+import { CommitCall, type CommitFailure } from './commit-call.js';
+import { goneError } from '../gone-partition.js';
+import type { GroupCoordinator } from '../group-coordinator.js';
+import type { MemberSnapshot, Membership } from '../membership.js';
+import { OffsetLookup, type OffsetLookupOptions } from './committed-offsets.js';
+import { paceAfter } from '../retry-urgency.js';
+import { isSame, keyOf } from '../classic/generation.js';
+
+export interface OffsetCommitterOptions {
+  readonly coordinator: GroupCoordinator;
+  readonly membership: () => Pick<
+    Membership,
+    'snapshot' | 'owns' | 'hasGoneOn' | 'whenSettled' | 'expelled'
+  >;
+  readonly isOwned: (partition: TopicPartition) => boolean;
+  /** How long a commit that cannot be stored is tried while the partition stays ours. Default 30 s. */
+  readonly commitTimeoutMs?: number;
+}
+
+/** The newest offset to be stored for a partition, and everybody who waits for it or for an older one. */
+interface PendingCommit {
+  readonly commit: OffsetCommit;
+  readonly since: MemberSnapshot;
+  readonly calls: readonly CommitCall[];
+}
+
+const COMMIT_TIMEOUT_MS = 30_000;
+const RETRY = { initialMs: 50, maxMs: 1_000 };
+/** How long the commits of others wait for word of a topic that may be gone. */
+const TOPIC_LOOKUP_MS = 1_000;
+const OFFSET_METADATA_TOO_LARGE = 12;
+const ILLEGAL_GENERATION = 22;
+
+/**
+ * Stores offsets, one request at a time: what is committed meanwhile joins the next one, with the
+ * newest offset of each partition. Two requests under way could be stored in the wrong order when
+ * one of them is sent again.
+ */
+export class OffsetCommitter {
+  readonly #options: OffsetCommitterOptions;
+  readonly #coordinator: GroupCoordinator;
+  readonly #lookup: OffsetLookup;
+  readonly #waiting = new Map<string, PendingCommit>();
+  readonly #backoff: Backoff;
+  #sending = false;
+
+  constructor(options: OffsetCommitterOptions) {
+    this.#options = options;
+    this.#coordinator = options.coordinator;
+    this.#lookup = new OffsetLookup(options.coordinator, () => options.membership().snapshot);
+    this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
+  }
+
+  /** Resolves once these offsets, or newer ones, are stored. Rejects with a CommitError. */
+  async commit(offsets: readonly OffsetCommit[]): Promise<void> {
+    if (offsets.length === 0) return;
+    const call = new CommitCall(offsets);
+    const since = this.#options.membership().snapshot;
+    for (const commit of offsets) this.#add({ commit, since, calls: [call] });
+    const timer = this.#coordinator.runtime.setTimer(
+      () => call.giveUp(this.#tooLate()),
+      this.#timeoutMs,
+    );
+    this.#wake();
+    try {
+      await call.done;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** What the group has committed. Never answers from a lookup that failed: tries on until the signal aborts. */
+  fetch(
+    partitions: readonly TopicPartition[],
+    options?: OffsetLookupOptions,
+  ): Promise<readonly FetchedOffset[]> {
+    return this.#lookup.fetch(partitions, options);
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
+  }
+
+  /** The newer offset counts, and the one before has its callers wait for it. */
+  #add(newer: PendingCommit): void {
+    const key = keyOf(newer.commit);
+    const older = this.#waiting.get(key);
+    if (older && !this.#lasts(older, newer)) fail(older, { kind: 'fenced' });
+    // Nobody waits any more for those whose time is over.
+    const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ settled }) => !settled);
+    this.#waiting.set(key, { ...newer, calls });
+  }
+
+  /** Whether the partition has been ours from the older commit to the newer. */
+  #lasts({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
+    return isSame(since, newer.since) || this.#options.membership().owns(commit, since);
+  }
+
+  /** It may or may not have been stored. Whatever was committed meanwhile is newer. */
+  #again(pending: PendingCommit): void {
+    const key = keyOf(pending.commit);
+    const newer = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    this.#add(pending);
+    if (newer) this.#add(newer);
+  }
+
+  #wake(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    void this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    // Commits of one turn travel together.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const batch = this.#take();
+      if (batch.length > 0) await this.#send(batch);
+    }
+    this.#sending = false;
+  }
+
+  #take(): PendingCommit[] {
+    const all = [...this.#waiting.values()].filter(({ calls }) =>
+      calls.some((call) => !call.settled),
+    );
+    this.#waiting.clear();
+    return all.filter((pending) => {
+      const { commit, since } = pending;
+      const ours = this.#options.isOwned(commit) && this.#options.membership().owns(commit, since);
+      if (!ours) fail(pending, { kind: 'fenced' });
+      return ours;
+    });
+  }
+
+  /** Ends when every partition of the batch is settled or waits again; never throws. */
+  async #send(batch: readonly PendingCommit[]): Promise<void> {
+    const membership = this.#options.membership();
+    const { snapshot } = membership;
+    try {
+      const request = offsetCommitRequest(
+        snapshot,
+        batch.map(({ commit }) => commit),
+      );
+      const { node, answer } = await this.#coordinator.request(this.#coordinator.lane, request);
+      const codes = new Map(answer.map((each: PartitionCode) => [keyOf(each), each.code]));
+      const reactions = batch.map((pending) =>
+        this.#settle(pending, codes.get(keyOf(pending.commit)), snapshot),
+      );
+      if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
+      if (reactions.includes('after-sync')) await membership.whenSettled();
+      const unknown = batch.filter((_, index) => reactions[index] === 'refresh-metadata');
+      const gone = unknown.length > 0 ? await this.#refuseGone(unknown) : 0;
+      if (reactions.filter((reaction) => reaction !== 'settled').length > gone) await this.#pause();
+      else this.#backoff.reset();
+    } catch (error) {
+      await this.#failed(batch, error as Error);
+    }
+  }
+
+  #settle(
+    pending: PendingCommit,
+    code: number | undefined,
+    snapshot: MemberSnapshot,
+  ): 'settled' | 'retry' | 'refresh-metadata' | 'find-coordinator' | 'after-sync' {
+    const reaction = this.#reactionTo(code, snapshot);
+    switch (reaction) {
+      case 'done':
+        for (const call of pending.calls) call.stored(pending.commit);
+        return 'settled';
+      case 'retry':
+      case 'refresh-metadata':
+      case 'find-coordinator':
+      case 'after-sync':
+        this.#again(pending);
+        return reaction;
+      default:
+        fail(pending, this.#failureOf(code as number));
+        if (reaction === 'fenced') this.#options.membership().expelled(snapshot, code as number);
+        return 'settled';
+    }
+  }
+
+  /**
+   * A topic that is gone must not hold up the others; one that its coordinator has not heard of yet
+   * is tried again. Gives how many were refused.
+   */
+  async #refuseGone(unknown: readonly PendingCommit[]): Promise<number> {
+    const { metadata, runtime } = this.#coordinator;
+    const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
+    const tooLate = () => new RequestTimeoutError('No broker told of the topics in time.');
+    const isTold = await within(runtime, TOPIC_LOOKUP_MS, metadata.refresh(topics), tooLate).then(
+      () => true,
+      () => false,
+    );
+    // What was known before may be of a time when the topic was not there yet.
+    if (!isTold) return 0;
+    let refused = 0;
+    for (const { commit } of unknown) {
+      const cause = goneError(metadata, commit);
+      const waiting = this.#waiting.get(keyOf(commit));
+      if (!cause || !waiting) continue;
+      this.#waiting.delete(keyOf(commit));
+      // The topic may be created again.
+      fail(waiting, { kind: 'refused', cause, retriable: true });
+      refused++;
+    }
+    return refused;
+  }
+
+  #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {
+    if (code === undefined) return 'retry';
+    // Too late for that generation, and what we hold may be ours in the next one.
+    if (code === ILLEGAL_GENERATION && this.#options.membership().hasGoneOn(snapshot))
+      return 'after-sync';
+    return reactionTo('commit', code);
+  }
+
+  #failureOf(code: number): CommitFailure {
+    const cause = errorOfCode(code, `Group "${this.#coordinator.groupId}" refused the commit`);
+    if (reactionTo('commit', code) === 'fenced') return { kind: 'fenced', cause };
+    if (code === OFFSET_METADATA_TOO_LARGE) return { kind: 'metadata-too-large', cause };
+    return { kind: 'refused', cause, retriable: false };
+  }
+
+  /** No answer: the effect is unknown, and the connection is closed, so that it may be sent again. */
+  async #failed(batch: readonly PendingCommit[], error: Error): Promise<void> {
+    if (paceAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
+      for (const pending of batch) this.#again(pending);
+      return this.#pause();
+    }
+    for (const pending of batch) fail(pending, { kind: 'refused', cause: error, retriable: false });
+  }
+
+  /** With nothing to pause with, what waits is given up: it would be sent again and again without a rest. */
+  async #pause(): Promise<void> {
+    const { runtime, closed } = this.#coordinator;
+    try {
+      await sleep(runtime, this.#backoff.next(), closed);
+    } catch (error) {
+      if (closed.aborted) return;
+      const failure: CommitFailure = { kind: 'refused', cause: error as Error, retriable: false };
+      for (const pending of this.#waiting.values()) fail(pending, failure);
+    }
+  }
+
+  #tooLate(): CommitFailure {
+    const cause = new RequestTimeoutError(
+      `Group "${this.#coordinator.groupId}" did not confirm the commit within ${this.#timeoutMs} ms; it may or may not be stored. Commit again, or check the coordinator.`,
+    );
+    return { kind: 'refused', cause, retriable: true };
+  }
+}
+
+function fail({ commit, calls }: PendingCommit, failure: CommitFailure): void {
+  for (const call of calls) call.failed(commit, failure);
+}

@@ -1,0 +1,134 @@
+import type { SessionStatus } from '../../../port/consumer.js';
+import type { TopicPartition } from '../../../port/record.js';
+import { VirtualRuntime } from '../../../runtime/index.js';
+import { ConsumerMembership, type ConsumerMembershipOptions } from './consumer-membership.js';
+import { GroupCoordinator } from '../group-coordinator.js';
+import { coordinatedBy, REBALANCE_MS, silentLogger } from '../member-under-test.spec-support.js';
+import type { MembershipHost } from '../membership.js';
+import { ScriptedCluster } from '../scripted-cluster.spec-support.js';
+
+export const ORDERS_ID = 'a1'.repeat(16);
+export const INTERVAL_MS = 3_000;
+export const BROKER_SESSION_MS = 9_000;
+
+/** The answer to a heartbeat: the epoch, and all that we should have of `orders`. */
+export const beatAnswer = (epoch: number, partitions: readonly number[], topicId = ORDERS_ID) => ({
+  errorCode: 0,
+  message: null,
+  epoch,
+  intervalMs: INTERVAL_MS,
+  assignment: partitions.length === 0 ? [] : [{ topicId, partitions }],
+});
+
+export const refusedBeat = (errorCode: number) => ({
+  errorCode,
+  message: null,
+  epoch: 0,
+  intervalMs: 0,
+  assignment: null,
+});
+
+const BEAT = 'ConsumerGroupHeartbeat';
+
+/** A member by KIP-848 on virtual time, with a scripted cluster, that writes down what its host is told. */
+export class ConsumerUnderTest {
+  readonly runtime = new VirtualRuntime();
+  readonly cluster = new ScriptedCluster(this.runtime);
+  readonly coordinator: GroupCoordinator;
+  readonly membership: ConsumerMembership;
+  readonly told: string[] = [];
+  readonly statuses: SessionStatus[] = [];
+  readonly unsupported: Error[] = [];
+  on: Partial<MembershipHost> = {};
+
+  constructor(options: Partial<ConsumerMembershipOptions> = {}) {
+    const { cluster } = this;
+    cluster.topics.set('orders', 4);
+    cluster.topicIds.set('orders', ORDERS_ID);
+    cluster.always('GroupCoordinator', coordinatedBy(1)).always('DescribeConfigs', [
+      {
+        code: 0,
+        message: null,
+        name: 'group',
+        entries: [['consumer.session.timeout.ms', String(BROKER_SESSION_MS)]],
+      },
+    ]);
+    this.coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
+    this.membership = new ConsumerMembership({
+      cluster,
+      coordinator: this.coordinator,
+      groupId: 'group',
+      groupInstanceId: null,
+      topics: ['orders'],
+      assignors: ['range'],
+      sessionTimeoutMs: 1,
+      rebalanceTimeoutMs: REBALANCE_MS,
+      logger: silentLogger,
+      onUnsupported: (error) => void this.unsupported.push(error),
+      host: this.#host(),
+      ...options,
+    });
+  }
+
+  /** Started, and answered so from now on. */
+  async start(answer: object = beatAnswer(1, [0, 1])): Promise<this> {
+    this.answer(answer);
+    this.membership.start();
+    await this.runtime.settle();
+    return this;
+  }
+
+  answer(answer: object): this {
+    this.cluster.always(BEAT, answer);
+    return this;
+  }
+
+  once(...answers: object[]): this {
+    this.cluster.once(BEAT, ...answers);
+    return this;
+  }
+
+  get beats() {
+    return this.cluster.requests(BEAT);
+  }
+
+  /** What the last heartbeat said: its epoch, and the partitions. */
+  get lastBeat(): string {
+    const { generation, owned } = this.beats.at(-1) ?? {};
+    return `${generation}: ${(owned ?? []).map((each) => each.split('/')[1]).join(' ')}`;
+  }
+
+  get states(): string[] {
+    return this.statuses.map(({ state }) => state);
+  }
+
+  async end(): Promise<void> {
+    this.answer(beatAnswer(1, []));
+    const closing = this.membership.close();
+    await this.runtime.advance(REBALANCE_MS);
+    await closing;
+    this.cluster.verify();
+    expect(this.runtime.pendingTimers).toBe(0);
+  }
+
+  #host(): MembershipHost {
+    const tell = (what: string, partitions: readonly TopicPartition[]): void => {
+      this.told.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
+    };
+    return {
+      onAssigned: async (partitions, generation) => {
+        tell('assigned', partitions);
+        await this.on.onAssigned?.(partitions, generation);
+      },
+      onRevoked: async (partitions) => {
+        tell('revoked', partitions);
+        await this.on.onRevoked?.(partitions);
+      },
+      onLost: async (partitions) => {
+        tell('lost', partitions);
+        await this.on.onLost?.(partitions);
+      },
+      onStatus: (status) => void this.statuses.push(status),
+    };
+  }
+}

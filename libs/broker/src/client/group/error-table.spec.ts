@@ -1,0 +1,62 @@
+import { brokerCodes, reactionTo, type Reaction } from '../../wire/index.js';
+import {
+  code,
+  HEARTBEAT_MS,
+  joinedAs,
+  MemberUnderTest,
+  refusedJoin,
+  synced,
+} from './member-under-test.spec-support.js';
+
+/** What a membership may look like a minute after an answer that is given again and again. */
+const ENDS: Partial<Record<Reaction, 'goes on' | 'retrying' | 'failed'>> = {
+  retry: 'retrying',
+  'find-coordinator': 'retrying',
+  'adopt-member-id': 'retrying',
+  rejoin: 'retrying',
+  'lost-rejoin-as-new': 'retrying',
+  'slow-retry': 'retrying',
+  refuse: 'failed',
+};
+
+const codes = [...brokerCodes.values()]
+  .filter(({ code: each }) => each !== 0)
+  .map(({ code: each, name }) => [each, name] as const);
+
+describe.each(['join', 'sync'] as const)(
+  '%s: no code of the table stops the loop silently',
+  (place) => {
+    it.each(codes)('%i %s', async (errorCode) => {
+      const member = new MemberUnderTest();
+      const { cluster } = member;
+      if (place === 'join') cluster.always('JoinGroup', refusedJoin(errorCode, 'me'));
+      else cluster.always('JoinGroup', joinedAs('me', 1)).always('SyncGroup', code(errorCode));
+      member.membership.start();
+      await member.runtime.advance(60_000);
+      expect(member.states.at(-1)).toBe(ENDS[reactionTo(place, errorCode)]);
+      expect(member.joins.length).toBeLessThan(80);
+      await member.end();
+    });
+  },
+);
+
+describe('heartbeat: no code of the table stops the loop silently', () => {
+  it.each(codes)('%i %s', async (errorCode) => {
+    const member = await new MemberUnderTest().join();
+    member.cluster
+      .once('Heartbeat', code(errorCode))
+      .always('JoinGroup', joinedAs('me', 2))
+      .always('SyncGroup', synced(1));
+    await member.runtime.advance(HEARTBEAT_MS * 2);
+    const toldOf: Partial<Record<Reaction, string[]>> = {
+      revoke: ['revoked 0 1', 'assigned 1'],
+      lost: ['lost 0 1', 'assigned 1'],
+      'lost-rejoin-as-new': ['lost 0 1', 'assigned 1'],
+      refuse: ['lost 0 1'],
+    };
+    const reaction = reactionTo('heartbeat', errorCode);
+    expect(member.told.slice(1)).toEqual(toldOf[reaction] ?? []);
+    expect(member.states.at(-1)).toBe(reaction === 'refuse' ? 'failed' : 'stable');
+    await member.end();
+  });
+});

@@ -1,0 +1,71 @@
+import {
+  beatAnswer,
+  ConsumerUnderTest,
+  refusedBeat,
+} from './consumer-protocol/consumer-under-test.spec-support.js';
+import { FallbackMembership } from './fallback-membership.js';
+import {
+  joinedAs,
+  MemberUnderTest,
+  refusedJoin,
+  synced,
+} from './member-under-test.spec-support.js';
+import type { Membership } from './membership.js';
+
+describe('a membership that may fall back', () => {
+  const scene = () => {
+    const preferred = new ConsumerUnderTest({ onUnsupported: (error) => unsupported(error) });
+    const classic = new MemberUnderTest();
+    let unsupported: (error: Error) => void = () => undefined;
+    const asked: Error[] = [];
+    const membership: Membership = new FallbackMembership(
+      (onUnsupported) => {
+        unsupported = onUnsupported;
+        return preferred.membership;
+      },
+      (error) => {
+        asked.push(error);
+        return classic.membership;
+      },
+    );
+    return { preferred, classic, membership, asked };
+  };
+
+  it('stays what it is where the broker offers the protocol', async () => {
+    const { preferred, membership, asked } = scene();
+    preferred.answer(beatAnswer(1, [0]));
+    membership.start();
+    await preferred.runtime.settle();
+    expect(membership.snapshot).toMatchObject({ generation: 1, protocol: 'consumer' });
+    expect(membership.assignment).toEqual([{ topic: 'orders', partition: 0 }]);
+    expect(asked).toEqual([]);
+    await preferred.end();
+  });
+
+  it('is the other one where it does not, once and for all', async () => {
+    const { preferred, classic, membership, asked } = scene();
+    preferred.answer(refusedBeat(35));
+    classic.cluster
+      .once('JoinGroup', refusedJoin(79, 'me'), joinedAs('me', 4))
+      .once('SyncGroup', synced(0, 1));
+    membership.start();
+    await preferred.runtime.settle();
+    await classic.runtime.settle();
+    expect(asked).toHaveLength(1);
+    const { snapshot } = membership;
+    expect(snapshot).toMatchObject({ memberId: 'me', generation: 4, protocol: 'classic' });
+    expect(membership.owns({ topic: 'orders', partition: 1 }, snapshot)).toBe(true);
+    await classic.end();
+    await preferred.end();
+  });
+
+  it('becomes nothing else once it is closing', async () => {
+    const { preferred, membership, asked } = scene();
+    preferred.answer(refusedBeat(35));
+    membership.start();
+    await membership.close();
+    await preferred.runtime.settle();
+    expect(asked).toEqual([]);
+    await preferred.end();
+  });
+});

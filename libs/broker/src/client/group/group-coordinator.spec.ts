@@ -1,0 +1,104 @@
+import {
+  AuthorizationError,
+  ClosedError,
+  ConnectionError,
+  RequestTimeoutError,
+} from '../../port/errors.js';
+import { Deferred, VirtualRuntime } from '../../runtime/index.js';
+import { heartbeatRequest } from '../../wire/index.js';
+import { GroupCoordinator } from './group-coordinator.js';
+import { code, coordinatedBy } from './member-under-test.spec-support.js';
+import { ScriptedCluster } from './scripted-cluster.spec-support.js';
+
+const heartbeat = heartbeatRequest({ groupId: 'group', memberId: 'me', generation: 1 });
+
+describe('the coordinator of a group', () => {
+  const runtime = new VirtualRuntime();
+  let cluster: ScriptedCluster;
+  let coordinator: GroupCoordinator;
+
+  beforeEach(() => {
+    cluster = new ScriptedCluster(runtime);
+    coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
+  });
+  afterEach(() => {
+    cluster.verify();
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('is looked up once for all who ask, and remembered', async () => {
+    cluster.once('GroupCoordinator', coordinatedBy(2));
+    expect(await Promise.all([coordinator.node(), coordinator.node()])).toEqual([2, 2]);
+    expect(await coordinator.node()).toBe(2);
+  });
+
+  it('is looked up on the lane that many share, so that no idle connection stays behind', async () => {
+    cluster.once('GroupCoordinator', coordinatedBy(2));
+    await coordinator.node();
+    expect(cluster.requests('GroupCoordinator')).toMatchObject([{ lane: 'control' }]);
+  });
+
+  it('is known at the address that the lookup tells: it may be back at another one', async () => {
+    const before = { id: 2, host: 'before', port: 1, rack: null };
+    cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
+    cluster.once('GroupCoordinator', coordinatedBy(2));
+    await coordinator.node();
+    expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'broker', port: 9092 });
+  });
+
+  it('is forgotten only by who means the one we know', async () => {
+    cluster.once('GroupCoordinator', coordinatedBy(1), coordinatedBy(2));
+    await coordinator.node();
+    coordinator.forget(1);
+    await coordinator.node();
+    coordinator.forget(1);
+    expect(await coordinator.node()).toBe(2);
+  });
+
+  it('a lookup that fails is tried anew by the next who asks', async () => {
+    cluster.once('GroupCoordinator', code(15), code(30), coordinatedBy(1));
+    await expect(coordinator.node()).rejects.toMatchObject({ retriable: true, brokerCode: 15 });
+    await expect(coordinator.node()).rejects.toThrow(AuthorizationError);
+    expect(await coordinator.node()).toBe(1);
+  });
+
+  it('is forgotten when contact is lost, and not when the answer is an error', async () => {
+    cluster.always('GroupCoordinator', coordinatedBy(1));
+    cluster.once('Heartbeat', code(25), new ConnectionError('gone'), code(0));
+    await coordinator.request('group:s1', heartbeat);
+    expect(cluster.requests('GroupCoordinator')).toHaveLength(1);
+    await expect(coordinator.request('group:s1', heartbeat)).rejects.toThrow(ConnectionError);
+    await coordinator.request('group:s1', heartbeat);
+    expect(cluster.requests('GroupCoordinator')).toHaveLength(2);
+  });
+
+  it('a deadline counts from the call, the lookup included, and closes the lane', async () => {
+    cluster.once('GroupCoordinator', () => new Deferred().promise);
+    const asked = coordinator.request('group:s1', heartbeat, { timeoutMs: 500 });
+    asked.catch(() => undefined);
+    await runtime.advance(500);
+    await expect(asked).rejects.toThrow(RequestTimeoutError);
+    expect(cluster.closedLanes).toEqual(['group:s1']);
+    expect(cluster.requests('Heartbeat')).toEqual([]);
+  });
+
+  it("rejects with the signal's reason", async () => {
+    cluster.always('GroupCoordinator', coordinatedBy(1));
+    cluster.once('Heartbeat', () => new Deferred().promise);
+    const control = new AbortController();
+    const asked = coordinator.request('group:s1', heartbeat, { signal: control.signal });
+    asked.catch(() => undefined);
+    await runtime.settle();
+    control.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    await expect(
+      coordinator.request('group:s1', heartbeat, { signal: control.signal }),
+    ).rejects.toThrow('enough');
+  });
+
+  it('asks nothing once it is closed', async () => {
+    coordinator.close();
+    await expect(coordinator.request('group:s1', heartbeat)).rejects.toThrow(ClosedError);
+    expect(cluster.sent).toEqual([]);
+  });
+});

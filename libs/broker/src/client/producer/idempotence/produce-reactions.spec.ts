@@ -1,0 +1,212 @@
+import {
+  AuthorizationError,
+  RecordTooLargeError,
+  RefusedError,
+  UnsupportedError,
+} from '../../../port/errors.js';
+import { failureOf, producerOn, states } from '../producer-on.spec-support.js';
+import { ScriptedCluster } from '../scripted-cluster.spec-support.js';
+import { brokerCodes, reactionTo, type BrokerCode, type Reaction } from '../../../wire/index.js';
+
+const record = (value: string) => ({ topic: 'orders', partition: 0, value });
+const codes = [...brokerCodes.values()];
+const named = (reactions: readonly Reaction[]): readonly [string, BrokerCode][] =>
+  codes
+    .filter(({ code }) => reactions.includes(reactionTo('produce', code)))
+    .map((code) => [`${code.code} ${code.name}`, code]);
+
+/** Sends one record; the broker answers `code` to the first requests, then writes. */
+async function sendAgainst(code: number, refusals: number) {
+  const cluster = new ScriptedCluster();
+  cluster.script = (_, attempt) => ({ on: () => ({ code: attempt <= refusals ? code : 0 }) });
+  const producer = producerOn(cluster);
+  const sending = producer.send([record('a')], { timeoutMs: 10_000 });
+  const ending = sending.catch((error: unknown) => error);
+  await cluster.runtime.advance(10_000);
+  await producer.close();
+  return { cluster, sending, ending, leakedTimers: cluster.runtime.pendingTimers };
+}
+
+describe('every code that a broker may answer to a produce request', () => {
+  it('has one of the reactions that the sender knows', () => {
+    const known: readonly Reaction[] = [
+      'done',
+      'retry',
+      'retry-unknown',
+      'refresh-metadata',
+      'refresh-metadata-unknown',
+      'split',
+      'restart-sequence',
+      'new-producer-id',
+      'refuse',
+    ];
+    expect(codes.filter(({ code }) => !known.includes(reactionTo('produce', code)))).toEqual([]);
+  });
+
+  describe.each(named(['retry', 'retry-unknown', 'refresh-metadata', 'refresh-metadata-unknown']))(
+    '%s',
+    (_, { code }) => {
+      it('is tried again until it is written', async () => {
+        const { cluster, sending, leakedTimers } = await sendAgainst(code, 2);
+        expect(await sending).toMatchObject([{ partition: 0, offset: 0 }]);
+        expect(cluster.asked).toHaveLength(3);
+        expect(cluster.log('orders', 0)).toEqual(['a']);
+        expect(leakedTimers).toBe(0);
+      });
+
+      it('asks for metadata in between only where the leader may have moved', async () => {
+        const { cluster } = await sendAgainst(code, 1);
+        const refreshes = reactionTo('produce', code).startsWith('refresh');
+        expect(cluster.metadataAsked).toBe(refreshes ? 2 : 1);
+      });
+
+      it('says at the deadline whether an attempt may have written', async () => {
+        const { sending, leakedTimers } = await sendAgainst(code, Number.POSITIVE_INFINITY);
+        const error = await failureOf(sending);
+        const mayBeWritten = reactionTo('produce', code).endsWith('unknown');
+        expect(states(error)).toEqual([mayBeWritten ? 'unknown' : 'not-written']);
+        expect(error.retriable).toBe(true);
+        expect(leakedTimers).toBe(0);
+      });
+    },
+  );
+
+  describe.each(named(['refuse']))('%s', (_, { code }) => {
+    it('is final: the record is not written, and not tried again', async () => {
+      const { cluster, sending } = await sendAgainst(code, 1);
+      const error = await failureOf(sending);
+      expect(states(error)).toEqual(['not-written']);
+      expect(error.retriable).toBe(false);
+      expect(error.brokerCode).toBe(code);
+      expect(cluster.asked).toHaveLength(1);
+    });
+  });
+
+  it('that this driver does not know is final too, and does not prove that nothing was written', async () => {
+    const { cluster, sending } = await sendAgainst(9_999, 1);
+    const error = await failureOf(sending);
+    expect(states(error)).toEqual(['unknown']);
+    expect(error.retriable).toBe(false);
+    expect(cluster.asked).toHaveLength(1);
+  });
+
+  it.each(named(['done']))(
+    '%s counts as written, at an offset nobody knows',
+    async (_, { code }) => {
+      const { sending } = await sendAgainst(code, 1);
+      expect(await sending).toMatchObject([{ offset: -1 }]);
+    },
+  );
+
+  it.each(named(['split']))('%s fails a record that cannot be split alone', async (_, { code }) => {
+    const { sending, cluster } = await sendAgainst(code, 1);
+    const [outcome] = (await failureOf(sending)).outcomes;
+    expect(outcome).toMatchObject({ state: 'not-written', error: expect.any(RecordTooLargeError) });
+    expect(cluster.asked).toHaveLength(1);
+  });
+
+  it.each([
+    [29, AuthorizationError],
+    [35, UnsupportedError],
+    [17, RefusedError],
+    [32, RefusedError],
+    [9_999, RefusedError],
+  ])('%i is a typed error', async (code, type) => {
+    const { sending } = await sendAgainst(code, 1);
+    expect((await failureOf(sending)).cause).toBeInstanceOf(type);
+  });
+});
+
+describe('a batch that is too large for the broker', () => {
+  it('is sent in halves, in order, and only the record that is too large by itself fails', async () => {
+    const cluster = new ScriptedCluster();
+    const isTooLarge = (values: readonly string[]) => values.includes('huge') || values.length > 3;
+    cluster.script = () => ({
+      on: ({ records }) => ({
+        code: isTooLarge(records.map(({ value }) => String(value))) ? 10 : 0,
+      }),
+    });
+    const producer = producerOn(cluster);
+    const values = ['a', 'b', 'c', 'd', 'huge', 'e', 'f', 'g', 'h', 'i'];
+    const sending = failureOf(producer.send(values.map(record)));
+    await cluster.runtime.advance(1_000);
+    const error = await sending;
+    expect(cluster.log('orders', 0)).toEqual(values.filter((value) => value !== 'huge'));
+    expect(states(error)).toEqual(
+      values.map((value) => (value === 'huge' ? 'not-written' : 'written')),
+    );
+    expect(error.message).toContain('1 not written, 9 written');
+    await producer.close();
+  });
+
+  it('teaches the sender to make smaller ones', async () => {
+    const cluster = new ScriptedCluster();
+    cluster.script = () => ({ on: ({ batchBytes }) => ({ code: batchBytes > 40_000 ? 10 : 0 }) });
+    const producer = producerOn(cluster);
+    const records = Array.from({ length: 60 }, () => record('x'.repeat(1_000)));
+    const refused = () =>
+      cluster.asked.filter(({ partitions }) => (partitions[0]?.batchBytes ?? 0) > 40_000).length;
+    for (let round = 0; round < 2; round++) {
+      const sending = producer.send(records);
+      await cluster.runtime.settle();
+      await sending;
+      expect(refused()).toBe(1);
+    }
+    expect(cluster.log('orders', 0)).toHaveLength(120);
+    await producer.close();
+  });
+});
+
+describe('a batch of which the broker names the faulty records', () => {
+  it('fails those and sends the others again, in order', async () => {
+    const cluster = new ScriptedCluster();
+    cluster.script = () => ({
+      on: ({ records }) => {
+        const faulty = records.flatMap(({ value }, index) =>
+          String(value).startsWith('bad') ? [[index, 'no key'] as const] : [],
+        );
+        return faulty.length > 0 ? { code: 87, recordErrors: faulty } : {};
+      },
+    });
+    const producer = producerOn(cluster);
+    const values = ['bad 0', 'a', 'bad 1', 'b'];
+    const sending = failureOf(producer.send(values.map(record)));
+    await cluster.runtime.advance(100);
+    const error = await sending;
+    expect(states(error)).toEqual(['not-written', 'written', 'not-written', 'written']);
+    expect(error.outcomes[0]).toMatchObject({
+      error: { brokerCode: 87, message: expect.stringContaining('no key') as string },
+    });
+    expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
+    await producer.close();
+  });
+
+  it('fails whole when the names fit no record', async () => {
+    const cluster = new ScriptedCluster();
+    cluster.script = () => ({ on: () => ({ code: 87, recordErrors: [[7, null]] }) });
+    const producer = producerOn(cluster);
+    const sending = failureOf(producer.send([record('a'), record('b')]));
+    await cluster.runtime.advance(100);
+    expect(states(await sending)).toEqual(['not-written', 'not-written']);
+    await producer.close();
+  });
+});
+
+describe('an answer that leaves a partition out', () => {
+  it('is no acknowledgement: the records are of unknown fate and sent again', async () => {
+    const cluster = new ScriptedCluster();
+    cluster.script = (_, attempt) => ({
+      on: ({ partition }) =>
+        attempt === 1 && partition === 0 ? { isLeftOut: true, writes: false } : {},
+    });
+    const producer = producerOn(cluster);
+    const sending = producer.send([record('a'), { ...record('b'), partition: 1 }]);
+    await cluster.runtime.advance(1_000);
+    expect(await sending).toMatchObject([
+      { partition: 0, offset: 0 },
+      { partition: 1, offset: 0 },
+    ]);
+    expect(cluster.asked.map(({ partitions }) => partitions.length)).toEqual([2, 1]);
+    await producer.close();
+  });
+});

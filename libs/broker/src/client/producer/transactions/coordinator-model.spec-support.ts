@@ -1,0 +1,244 @@
+import type { TransactionFlow } from '../../../wire/index.js';
+import type { Reader } from '../../../wire/requests/reader.js';
+import { Writer } from '../../../wire/requests/writer.js';
+
+const INIT_PRODUCER_ID = 22;
+const ADD_PARTITIONS = 24;
+const ADD_OFFSETS = 25;
+const END = 26;
+const COMMIT_OFFSETS = 28;
+
+const PRODUCER_FENCED = 90;
+const INVALID_TXN_STATE = 48;
+const CONCURRENT_TRANSACTIONS = 51;
+const NO_EPOCH = -1;
+const PRODUCER_ID = 4n;
+
+type Verdict = 'commit' | 'abort';
+
+interface Written {
+  readonly partition: string;
+  readonly value: string;
+  readonly transaction: number;
+}
+
+/** The coordinator of one transactional id, and of one group, as Kafka has them in either flow. */
+export class CoordinatorModel {
+  epoch = NO_EPOCH;
+  /** Whether the end of a transaction tells whom to write the next one as. */
+  tellsSuccessor = true;
+  #epochBefore = NO_EPOCH;
+  #isOpen = false;
+  #transaction = 0;
+  readonly #members = new Set<string>();
+  readonly #ends = new Map<number, Verdict>();
+  readonly #written: Written[] = [];
+  #lastEnd: Verdict | undefined;
+  #pendingOffset: number | undefined;
+  committedOffset: number | undefined;
+
+  constructor(public flow: TransactionFlow) {}
+
+  /** What a read_committed reader sees of a partition. */
+  committed(partition: string): readonly string[] {
+    return this.#written
+      .filter(
+        (each) => each.partition === partition && this.#ends.get(each.transaction) === 'commit',
+      )
+      .map(({ value }) => value);
+  }
+
+  /** Records that hold up the readers of what follows them. */
+  get undecided(): readonly string[] {
+    return this.#written
+      .filter(({ transaction }) => !this.#ends.has(transaction))
+      .map(({ value }) => value);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** What a leader asks before it writes: it tells of the partition, or wants to hear of it. */
+  takes(partition: string): boolean {
+    if (this.flow === 'implied') {
+      this.#begin(this.epoch);
+      this.#members.add(partition);
+    }
+    return this.#isOpen && this.#members.has(partition);
+  }
+
+  wrote(partition: string, values: readonly string[]): void {
+    for (const value of values)
+      this.#written.push({ partition, value, transaction: this.#transaction });
+  }
+
+  /** Aborts what is open, as when the transaction's time is up or another producer takes over. */
+  fence(): void {
+    if (this.#isOpen) this.#end('abort');
+    else this.#lastEnd = undefined;
+    this.epoch++;
+    this.#epochBefore = NO_EPOCH;
+  }
+
+  /** The epoch that a request carries, -1 for none. */
+  epochIn(apiKey: number, reader: Reader): number {
+    reader.compactNullableString();
+    if (apiKey === INIT_PRODUCER_ID) reader.int32();
+    if (apiKey === COMMIT_OFFSETS) reader.compactString();
+    reader.bigint64();
+    return reader.int16();
+  }
+
+  handle(apiKey: number, reader: Reader): Buffer {
+    const epoch = this.epochIn(apiKey, reader);
+    switch (apiKey) {
+      case INIT_PRODUCER_ID:
+        return identity(this.#init(epoch), this.epoch);
+      case ADD_PARTITIONS:
+        return this.#addPartitions(epoch, reader);
+      case ADD_OFFSETS:
+        return coded(this.#begin(epoch));
+      case END:
+        return this.#ended(this.#endAsked(epoch, reader.boolean() ? 'commit' : 'abort'));
+      default:
+        return this.#commitOffsets(epoch, reader);
+    }
+  }
+
+  /** The answer with one code for everything that was asked. */
+  refusal(apiKey: number, reader: Reader, code: number): Buffer {
+    this.epochIn(apiKey, reader);
+    if (apiKey === INIT_PRODUCER_ID) return identity(code, -1);
+    if (apiKey === ADD_PARTITIONS) return forPartitions(partitionsIn(reader), code);
+    if (apiKey === END) return this.#ended(code);
+    return apiKey === COMMIT_OFFSETS
+      ? forPartitions([{ topic: 'in', partition: 0 }], code)
+      : coded(code);
+  }
+
+  #init(current: number): number {
+    if (this.#isOpen) {
+      if (current !== NO_EPOCH && current !== this.epoch) return PRODUCER_FENCED;
+      this.fence();
+      return CONCURRENT_TRANSACTIONS;
+    }
+    const isKnown = current !== NO_EPOCH && current === this.#epochBefore;
+    if (current !== NO_EPOCH && current !== this.epoch && !isKnown) return PRODUCER_FENCED;
+    this.#lastEnd = undefined;
+    if (isKnown) return 0;
+    this.#epochBefore = current;
+    this.epoch++;
+    return 0;
+  }
+
+  #begin(epoch: number): number {
+    if (epoch !== this.epoch) return PRODUCER_FENCED;
+    if (!this.#isOpen) this.#transaction++;
+    this.#isOpen = true;
+    return 0;
+  }
+
+  #addPartitions(epoch: number, reader: Reader): Buffer {
+    const partitions = partitionsIn(reader);
+    const code = this.#begin(epoch);
+    if (code === 0)
+      for (const { topic, partition } of partitions) this.#members.add(`${topic}/${partition}`);
+    return forPartitions(partitions, code);
+  }
+
+  /** The generation stands where the offsets of a zombie would be told by it: -2 is refused. */
+  #commitOffsets(epoch: number, reader: Reader): Buffer {
+    const generation = reader.int32();
+    reader.compactString();
+    reader.compactNullableString();
+    const offsets = reader.compactArray(() => {
+      const topic = reader.compactString();
+      const those = reader.compactArray(() => {
+        const [partition, offset] = [reader.int32(), reader.int64()];
+        reader.int32();
+        reader.compactNullableString();
+        reader.skipTags();
+        return { topic, partition, offset };
+      });
+      reader.skipTags();
+      return those;
+    });
+    const asked = offsets.flat();
+    if (generation === -2) return forPartitions(asked, 22);
+    if (epoch !== this.epoch) return forPartitions(asked, 47);
+    if (this.flow === 'implied') this.#begin(epoch);
+    if (!this.#isOpen) return forPartitions(asked, INVALID_TXN_STATE);
+    this.#pendingOffset = asked[0]?.offset;
+    return forPartitions(asked, 0);
+  }
+
+  #endAsked(epoch: number, verdict: Verdict): number {
+    if (this.flow === 'implied') return this.#endRaising(epoch, verdict);
+    if (epoch !== this.epoch) return PRODUCER_FENCED;
+    if (this.#isOpen) this.#end(verdict);
+    return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+  }
+
+  /** A repetition carries the epoch before, and is known by it until the next transaction begins. */
+  #endRaising(epoch: number, verdict: Verdict): number {
+    const isOver = !this.#isOpen && this.#lastEnd !== undefined;
+    if (isOver && epoch === this.epoch - 1)
+      return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+    if (epoch !== this.epoch) return PRODUCER_FENCED;
+    if (!this.#isOpen && verdict === 'commit') return INVALID_TXN_STATE;
+    if (this.#isOpen) this.#end(verdict);
+    this.#lastEnd = verdict;
+    this.#epochBefore = this.epoch++;
+    return 0;
+  }
+
+  #ended(code: number): Buffer {
+    if (this.flow === 'announced') return coded(code);
+    const isTold = code === 0 && this.tellsSuccessor;
+    const [producerId, epoch] = isTold ? [PRODUCER_ID, this.epoch] : [-1n, NO_EPOCH];
+    return new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
+  }
+
+  #end(verdict: Verdict): void {
+    this.#ends.set(this.#transaction, verdict);
+    this.#lastEnd = verdict;
+    if (verdict === 'commit') this.committedOffset = this.#pendingOffset ?? this.committedOffset;
+    this.#pendingOffset = undefined;
+    this.#isOpen = false;
+    this.#members.clear();
+  }
+}
+
+function identity(code: number, epoch: number): Buffer {
+  return new Writer().int32(0).int16(code).int64(PRODUCER_ID).int16(epoch).noTags().toBuffer();
+}
+
+function coded(code: number): Buffer {
+  return new Writer().int32(0).int16(code).noTags().toBuffer();
+}
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+function partitionsIn(reader: Reader): readonly Place[] {
+  return reader
+    .compactArray(() => {
+      const topic = reader.compactString();
+      const partitions = reader.compactArray(() => ({ topic, partition: reader.int32() }));
+      reader.skipTags();
+      return partitions;
+    })
+    .flat();
+}
+
+function forPartitions(partitions: readonly Place[], code: number): Buffer {
+  const writer = new Writer().int32(0);
+  writer.compactArray(partitions, ({ topic, partition }) => {
+    writer.compactString(topic);
+    writer.compactArray([partition], () => writer.int32(partition).int16(code).noTags()).noTags();
+  });
+  return writer.noTags().toBuffer();
+}

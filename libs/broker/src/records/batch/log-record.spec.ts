@@ -1,0 +1,59 @@
+import type { BrokerRecord } from '../../port/record.js';
+import { RecordBatchReader } from './record-batch-reader.js';
+import { RecordBatchWriter } from './record-batch-writer.js';
+import type { RecordContent } from './record-size.js';
+
+function read(content: RecordContent): BrokerRecord {
+  const writer = new RecordBatchWriter();
+  writer.append({ key: 'secret of a neighbour', value: 'secret of a neighbour' }, 1);
+  writer.append(content, 5);
+  const reader = new RecordBatchReader(writer.finish(), {
+    topic: 'orders',
+    partition: 2,
+    fetchOffset: 1,
+  });
+  const [record] = reader.next(1);
+  if (record === undefined) throw new Error('the record did not come back');
+  return record;
+}
+
+describe('a record from the log', () => {
+  it('tells null from empty, in key, value and headers', () => {
+    const headers = [
+      { key: '', value: null },
+      { key: 'a', value: '' },
+      { key: 'a', value: 'x' },
+    ];
+    const record = read({ key: '', value: null, headers });
+    expect(record.key).toEqual(Buffer.alloc(0));
+    expect(record.value).toBeNull();
+    expect(record.headers).toEqual([
+      { key: '', value: null },
+      { key: 'a', value: Buffer.alloc(0) },
+      { key: 'a', value: Buffer.from('x') },
+    ]);
+    expect(read({ value: '' }).key).toBeNull();
+    expect(read({ value: '' }).value).toEqual(Buffer.alloc(0));
+  });
+
+  it('tells what it takes without looking at it', () => {
+    const headers = [{ key: 'a', value: 'xyz' }];
+    const [small, large] = [
+      read({ value: 'v', headers }),
+      read({ key: 'key', value: 'v', headers }),
+    ];
+    expect(large.sizeInBytes - small.sizeInBytes).toBe(3);
+    expect(read({ key: null, value: null }).sizeInBytes).toBe(0);
+    expect(read({ value: 'größe €' }).sizeInBytes).toBe(Buffer.byteLength('größe €'));
+  });
+
+  it('written to a log as JSON it shows where it stands, and no bytes: not even of its neighbours', () => {
+    expect(JSON.parse(JSON.stringify(read({ key: 'k', value: 'v' })))).toEqual({
+      topic: 'orders',
+      partition: 2,
+      offset: 1,
+      timestamp: 5,
+      leaderEpoch: -1,
+    });
+  });
+});

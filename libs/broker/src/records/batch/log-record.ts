@@ -1,0 +1,106 @@
+import type { BrokerRecord, RecordHeader } from '../../port/record.js';
+import { VarintCursor } from '../bytes.js';
+import type { HeaderNames } from '../header-names.js';
+
+/** Where the parts of one record lie, as found and bounds-checked by the decoder. -1 as length means null. */
+export interface RecordBounds {
+  keyStart: number;
+  keyLength: number;
+  valueStart: number;
+  valueLength: number;
+  headersStart: number;
+  headersEnd: number;
+  headerCount: number;
+}
+
+const NO_HEADERS: readonly RecordHeader[] = Object.freeze([]);
+
+/**
+ * A record that owns its place in a chunk. Key, value and headers become objects when they are
+ * first asked for: most records are asked for one of the three, and a view costs more than the
+ * whole decoding. All bounds were checked before, so no getter can throw.
+ */
+export class LogRecord implements BrokerRecord {
+  readonly #chunk: Buffer;
+  readonly #names: HeaderNames;
+  readonly #keyStart: number;
+  readonly #keyLength: number;
+  readonly #valueStart: number;
+  readonly #valueLength: number;
+  readonly #headersStart: number;
+  readonly #headersEnd: number;
+  readonly #headerCount: number;
+  #keyView: Buffer | undefined = undefined;
+  #valueView: Buffer | undefined = undefined;
+  #decodedHeaders: readonly RecordHeader[] | undefined = undefined;
+
+  /** `bounds` may be one reused object: they are copied; `shift` leads from them into `chunk`. */
+  constructor(
+    readonly topic: string,
+    readonly partition: number,
+    readonly offset: number,
+    readonly timestamp: number,
+    readonly leaderEpoch: number,
+    chunk: Buffer,
+    names: HeaderNames,
+    bounds: RecordBounds,
+    shift: number,
+  ) {
+    this.#chunk = chunk;
+    this.#names = names;
+    this.#keyStart = bounds.keyStart + shift;
+    this.#keyLength = bounds.keyLength;
+    this.#valueStart = bounds.valueStart + shift;
+    this.#valueLength = bounds.valueLength;
+    this.#headersStart = bounds.headersStart + shift;
+    this.#headersEnd = bounds.headersEnd + shift;
+    this.#headerCount = bounds.headerCount;
+  }
+
+  get key(): Buffer | null {
+    if (this.#keyLength < 0) return null;
+    return (this.#keyView ??= this.#view(this.#keyStart, this.#keyLength));
+  }
+
+  get value(): Buffer | null {
+    if (this.#valueLength < 0) return null;
+    return (this.#valueView ??= this.#view(this.#valueStart, this.#valueLength));
+  }
+
+  get headers(): readonly RecordHeader[] {
+    if (this.#headerCount === 0) return NO_HEADERS;
+    return (this.#decodedHeaders ??= this.#decodeHeaders());
+  }
+
+  /** Known without creating any view. */
+  get sizeInBytes(): number {
+    const headers = this.#headersEnd - this.#headersStart;
+    return Math.max(this.#keyLength, 0) + Math.max(this.#valueLength, 0) + headers;
+  }
+
+  #view(start: number, length: number): Buffer {
+    return this.#chunk.subarray(start, start + length);
+  }
+
+  #decodeHeaders(): RecordHeader[] {
+    const cursor = new VarintCursor(this.#chunk, this.#headersStart, this.#headersEnd);
+    const headers = new Array<RecordHeader>(this.#headerCount);
+    for (let index = 0; index < headers.length; index++) {
+      const keyLength = cursor.varint();
+      const keyEnd = cursor.position + keyLength;
+      const key = this.#names.decode(this.#chunk, cursor.position, keyEnd);
+      cursor.position = keyEnd;
+      const length = cursor.varint();
+      const value = length < 0 ? null : this.#view(cursor.position, length);
+      if (length > 0) cursor.position += length;
+      headers[index] = { key, value };
+    }
+    return headers;
+  }
+}
+
+export function sizeOfAll(records: readonly BrokerRecord[]): number {
+  let sum = 0;
+  for (const { sizeInBytes } of records) sum += sizeInBytes;
+  return sum;
+}

@@ -1,0 +1,205 @@
+import { InvalidOptionError } from '../../port/errors.js';
+import { ATTRIBUTE, BATCH, FRAME_BYTES, MAGIC } from './batch-layout.js';
+import { sizeOfVarint, writeSafeInt64, writeVarint, writeVarlong } from '../bytes.js';
+import type { RecordCodec } from '../codecs/record-codec.js';
+import { sealBatch, type ProducerStamp } from './encoded-batch.js';
+import { maxSizeOfRecord, type RecordContent } from './record-size.js';
+
+export interface BatchOptions extends Partial<ProducerStamp> {
+  /** Default 0: a broker writes its own. */
+  readonly baseOffset?: number;
+  /** Default -1: a broker writes its own. */
+  readonly leaderEpoch?: number;
+  /** Default: that of the last record. Larger where compaction took the last ones away. */
+  readonly lastOffsetDelta?: number;
+  readonly transactional?: boolean;
+  readonly control?: boolean;
+  /** Default: the records stay as they are. */
+  readonly codec?: RecordCodec;
+}
+
+const DEFAULT_CAPACITY = 4096;
+/** Up to here a loop beats the call into native code. */
+const SHORT_TEXT = 40;
+const SHORT_BYTES = 16;
+
+/**
+ * Builds one record batch: `append` writes each record into its final place, `finish` fills in
+ * the header. For one batch; then make another. What `finish` gives is the writer's own memory,
+ * not a copy.
+ */
+export class RecordBatchWriter {
+  private bytes: Buffer;
+  private at: number = BATCH.records;
+  private appended = 0;
+  private lastDelta = -1;
+  private baseTimestamp = -1;
+  private latestTimestamp = -1;
+
+  /** `capacity` saves growing where the size of the batch is about known. */
+  constructor(capacity = DEFAULT_CAPACITY) {
+    this.bytes = Buffer.allocUnsafeSlow(Math.max(capacity, BATCH.records));
+  }
+
+  get count(): number {
+    return this.appended;
+  }
+
+  /** Of the batch as it stands, before compression. */
+  get sizeInBytes(): number {
+    return this.at;
+  }
+
+  /** Of the latest record; -1 while there is none. */
+  get maxTimestamp(): number {
+    return this.latestTimestamp;
+  }
+
+  /**
+   * Adds a record and returns the bytes it took. The offset delta may skip ahead, as compaction
+   * leaves it. A record that cannot be written throws and leaves the batch as it was.
+   */
+  append(record: RecordContent, timestamp: number, offsetDelta = this.lastDelta + 1): number {
+    const bound = maxSizeOfRecord(record);
+    if (this.at + bound > this.bytes.length) this.grow(bound);
+    const start = this.at;
+    const base = this.appended === 0 ? timestamp : this.baseTimestamp;
+    requireTime(timestamp, timestamp - base);
+    // The length comes first and is known last. Its own length is guessed from the bound.
+    const guess = sizeOfVarint(bound);
+    const end = this.writeBody(record, start + guess, timestamp - base, offsetDelta);
+    const length = end - start - guess;
+    const prefix = sizeOfVarint(length);
+    if (prefix !== guess) this.bytes.copyWithin(start + prefix, start + guess, end);
+    writeVarint(this.bytes, start, length);
+    this.at = start + prefix + length;
+    this.baseTimestamp = base;
+    this.latestTimestamp =
+      this.appended === 0 ? timestamp : Math.max(this.latestTimestamp, timestamp);
+    this.lastDelta = offsetDelta;
+    this.appended++;
+    return prefix + length;
+  }
+
+  /** The batch, its header filled in. */
+  finish(options: BatchOptions = {}): Buffer {
+    const batch = options.codec === undefined ? this.plain() : this.packed(options.codec);
+    writeSafeInt64(batch, BATCH.baseOffset, options.baseOffset ?? 0);
+    batch.writeInt32BE(batch.length - FRAME_BYTES, BATCH.length);
+    batch.writeInt32BE(options.leaderEpoch ?? -1, BATCH.leaderEpoch);
+    batch.writeInt8(MAGIC, BATCH.magic);
+    batch.writeInt16BE(attributesOf(options), BATCH.attributes);
+    batch.writeInt32BE(
+      options.lastOffsetDelta ?? Math.max(this.lastDelta, 0),
+      BATCH.lastOffsetDelta,
+    );
+    writeSafeInt64(batch, BATCH.baseTimestamp, this.baseTimestamp);
+    writeSafeInt64(batch, BATCH.maxTimestamp, this.latestTimestamp);
+    batch.writeBigInt64BE(options.producerId ?? -1n, BATCH.producerId);
+    batch.writeInt16BE(options.producerEpoch ?? -1, BATCH.producerEpoch);
+    batch.writeInt32BE(options.baseSequence ?? -1, BATCH.baseSequence);
+    batch.writeInt32BE(this.appended, BATCH.count);
+    sealBatch(batch);
+    return batch;
+  }
+
+  private plain(): Buffer {
+    return this.bytes.subarray(0, this.at);
+  }
+
+  private packed(codec: RecordCodec): Buffer {
+    const block = codec.compress(this.bytes.subarray(BATCH.records, this.at));
+    const batch = Buffer.allocUnsafeSlow(BATCH.records + block.length);
+    batch.set(block, BATCH.records);
+    return batch;
+  }
+
+  private writeBody(
+    record: RecordContent,
+    start: number,
+    timestampDelta: number,
+    offsetDelta: number,
+  ): number {
+    const bytes = this.bytes;
+    const headers = record.headers;
+    bytes[start] = 0;
+    let at = writeVarlong(bytes, start + 1, timestampDelta);
+    at = writeVarint(bytes, at, offsetDelta);
+    at = writePart(bytes, at, record.key ?? null);
+    at = writePart(bytes, at, record.value);
+    if (headers === undefined) return writeVarint(bytes, at, 0);
+    at = writeVarint(bytes, at, headers.length);
+    for (let index = 0; index < headers.length; index++) {
+      const header = headers[index];
+      if (header === undefined) continue;
+      at = writeHeaderKey(bytes, at, header.key);
+      at = writePart(bytes, at, header.value);
+    }
+    return at;
+  }
+
+  private grow(room: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.at + room));
+    larger.set(this.bytes.subarray(0, this.at));
+    this.bytes = larger;
+  }
+}
+
+function attributesOf(options: BatchOptions): number {
+  return (
+    (options.codec?.id ?? 0) |
+    (options.transactional === true ? ATTRIBUTE.transactional : 0) |
+    (options.control === true ? ATTRIBUTE.control : 0)
+  );
+}
+
+function requireTime(timestamp: number, delta: number): void {
+  if (Number.isSafeInteger(timestamp) && Number.isSafeInteger(delta)) return;
+  throw new InvalidOptionError(
+    `A record's timestamp is a whole number of milliseconds, not too far from that of its neighbours; this one is ${timestamp}.`,
+  );
+}
+
+/** Kafka's header values may be null, its header keys may not. */
+function writeHeaderKey(bytes: Buffer, at: number, key: string): number {
+  if (typeof key === 'string') return writeText(bytes, at, key);
+  throw new InvalidOptionError(`A header's key is a string; this one is of type ${typeof key}.`);
+}
+
+function writePart(bytes: Buffer, at: number, part: Buffer | string | null): number {
+  if (part === null) return writeVarint(bytes, at, -1);
+  if (typeof part === 'string') return writeText(bytes, at, part);
+  if (!(part instanceof Uint8Array)) {
+    throw new InvalidOptionError(
+      `A record's key, value and header values are Buffers, strings or null; this one is of type ${typeof part}.`,
+    );
+  }
+  const start = writeVarint(bytes, at, part.length);
+  if (part.length > SHORT_BYTES) bytes.set(part, start);
+  else
+    for (let index = 0; index < part.length; index++) bytes[start + index] = part[index] as number;
+  return start + part.length;
+}
+
+function writeText(bytes: Buffer, at: number, text: string): number {
+  if (text.length <= SHORT_TEXT) {
+    const end = writeShortAscii(bytes, at, text);
+    if (end !== undefined) return end;
+  }
+  const guess = sizeOfVarint(text.length);
+  const written = bytes.write(text, at + guess, 'utf8');
+  const prefix = sizeOfVarint(written);
+  if (prefix !== guess) bytes.copyWithin(at + prefix, at + guess, at + guess + written);
+  return writeVarint(bytes, at, written) + written;
+}
+
+/** Undefined as soon as a character is met that takes more than one byte. */
+function writeShortAscii(bytes: Buffer, at: number, text: string): number | undefined {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return undefined;
+    bytes[at + 1 + index] = code;
+  }
+  bytes[at] = text.length << 1;
+  return at + 1 + text.length;
+}

@@ -1,0 +1,69 @@
+import {
+  consumerHeartbeatRequest,
+  fetchRequest,
+  findCoordinatorRequest,
+  heartbeatRequest,
+  joinRequest,
+  leaveRequest,
+  listOffsetsRequest,
+  metadataRequest,
+  offsetCommitRequest,
+  offsetDeleteRequest,
+  offsetFetchRequest,
+  produceRequest,
+  syncRequest,
+  type ApiRequest,
+} from '../index.js';
+import { apiVersionsRequest } from '../requests/api-versions-request.js';
+
+const THROTTLE_MS = 7_000;
+
+const member = { groupId: 'group', memberId: 'me', generation: 1, groupInstanceId: null };
+const claim = { topics: ['orders'], rebalanceTimeoutMs: 1, owned: [] };
+const join = { ...member, sessionTimeoutMs: 1, rebalanceTimeoutMs: 1, protocols: [] };
+const fetch = {
+  maxWaitMs: 1,
+  minBytes: 1,
+  maxBytes: 1,
+  isolation: 'read_committed',
+  partitions: [],
+} as const;
+
+/** Where in the answer the time stands. */
+const requests: readonly (readonly [name: string, at: number, request: ApiRequest<unknown>])[] = [
+  ['Metadata', 0, metadataRequest(['orders'])],
+  ['FindCoordinator', 0, findCoordinatorRequest('group')],
+  ['JoinGroup', 0, joinRequest(join)],
+  ['SyncGroup', 0, syncRequest(member, [])],
+  ['Heartbeat', 0, heartbeatRequest(member)],
+  ['ConsumerGroupHeartbeat', 0, consumerHeartbeatRequest(member, 1, claim)],
+  ['LeaveGroup', 0, leaveRequest('group', 'me')],
+  ['OffsetCommit', 0, offsetCommitRequest(member, [])],
+  ['OffsetCommit 9', 0, offsetCommitRequest({ ...member, protocol: 'consumer' }, [])],
+  ['OffsetFetch', 0, offsetFetchRequest('group', [])],
+  ['ListOffsets', 0, listOffsetsRequest('read_committed', [])],
+  ['Fetch', 0, fetchRequest(fetch)],
+  ['OffsetDelete', 2, offsetDeleteRequest('group', [])],
+];
+
+describe('how long a broker wants to be left alone', () => {
+  it.each(requests)('is read from the answer to %s', (_, at, request) => {
+    const body = Buffer.alloc(12);
+    body.writeInt32BE(THROTTLE_MS, at);
+    const version = request.versions.at(-1)!;
+    expect(request.throttleTimeMs?.(body, version)).toBe(THROTTLE_MS);
+  });
+
+  it('is read at the end of the answer to Produce, which is decoded once', () => {
+    const body = Buffer.alloc(64, 0xff);
+    body.writeInt32BE(THROTTLE_MS, 60);
+    expect(produceRequest(1, []).throttleTimeMs?.(body, 8)).toBe(THROTTLE_MS);
+  });
+
+  it.each([2, 3] as const)(
+    'is not looked for in the first answer of all, whose error stands there: ApiVersions %i',
+    (version) => {
+      expect(apiVersionsRequest(version).throttleTimeMs?.(Buffer.alloc(2), version)).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,34 @@
+/** What the rest of the driver knows of the network. Nothing outside this folder imports kafkajs. */
+export * from './requests/admin-requests.js';
+export { type ApiRequest, kafkajsRequest, ownRequest } from './requests/api-request.js';
+export type { BearerToken } from './connection/oauth-bearer.js';
+export {
+  brokerCodes,
+  describeCode,
+  errorOfCode,
+  reactionTo,
+  type BrokerCode,
+  type Place,
+  type Reaction,
+} from './broker-codes.js';
+export { byTopic } from './requests/by-topic.js';
+export { ClusterFeatures } from './cluster/cluster-features.js';
+export { Cluster, CONTROL_LANE, type ClusterOptions, type Target } from './cluster/cluster.js';
+export * from './requests/consumer-describe-request.js';
+export * from './requests/consumer-heartbeat-request.js';
+export * from './requests/fetch-request.js';
+export * from './requests/group-admin-requests.js';
+export * from './requests/group-requests.js';
+export * from './requests/join-request.js';
+export { Metadata } from './cluster/metadata.js';
+export {
+  metadataRequest,
+  type PartitionMetadata,
+  type TopicMetadata,
+} from './requests/metadata-request.js';
+export { requireKafkajsVersion } from './connection/kafkajs-version.js';
+export * from './requests/offset-requests.js';
+export * from './requests/produce-request.js';
+export * from './requests/producer-id-request.js';
+export { transactionFlowOf, type TransactionFlow } from './cluster/transaction-flow.js';
+export * from './requests/transaction-requests.js';

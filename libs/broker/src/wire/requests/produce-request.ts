@@ -1,0 +1,138 @@
+import type { TopicPartition } from '../../port/record.js';
+import type { ApiRequest } from './api-request.js';
+import { byTopic } from './by-topic.js';
+import type { TransactionFlow } from '../cluster/transaction-flow.js';
+import { Reader } from './reader.js';
+import { Writer } from './writer.js';
+
+export interface ProducePartition extends TopicPartition {
+  /** One record batch: two for a partition in one request are refused (INVALID_RECORD). */
+  readonly batch: Buffer;
+}
+
+export interface ProducedPartition extends TopicPartition {
+  readonly code: number;
+  readonly baseOffset: number;
+  /** The broker's time for the whole batch, -1 where the records keep their own. */
+  readonly appendTime: number;
+  readonly recordErrors: readonly { readonly index: number; readonly message: string | null }[];
+  readonly message: string | null;
+}
+
+const FLEXIBLE_FROM = 9;
+/** With version 12 brokers make the partition a part of the transaction by themselves: only in that flow. */
+const VERSIONS: Readonly<Record<TransactionFlow, readonly number[]>> = {
+  announced: [8],
+  implied: [12],
+};
+
+/** Version 8 tells which records of a refused batch were at fault. Acknowledged by all in-sync replicas, always. */
+export function produceRequest(
+  timeoutMs: number,
+  partitions: readonly ProducePartition[],
+  transactionalId: string | null = null,
+  flow: TransactionFlow = 'announced',
+): ApiRequest<readonly ProducedPartition[]> {
+  return {
+    apiKey: 0,
+    apiName: 'Produce',
+    versions: VERSIONS[flow],
+    flexibleFrom: FLEXIBLE_FROM,
+    encode(version) {
+      const bytes = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
+      const writer = new Writer(
+        bytes + 64 + (transactionalId?.length ?? 0) * 3 + partitions.length * 64,
+      );
+      const write = version >= FLEXIBLE_FROM ? writeCompact : writePlain;
+      write(writer, { transactionalId, timeoutMs, topics: byTopic(partitions) });
+      return writer.toBuffer();
+    },
+    decode: (body, version) => answerIn(new Reader(body), version),
+    throttleTimeMs(body, version) {
+      // Behind the tagged fields of later versions its place is found by reading only.
+      if (version < FLEXIBLE_FROM) return body.readInt32BE(body.length - 4);
+      const reader = new Reader(body);
+      answerIn(reader, version);
+      return reader.int32();
+    },
+  };
+}
+
+interface Asked {
+  readonly transactionalId: string | null;
+  readonly timeoutMs: number;
+  readonly topics: ReturnType<typeof byTopic<ProducePartition>>;
+}
+
+function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: Asked): void {
+  writer.nullableString(transactionalId).int16(-1).int32(timeoutMs);
+  writer.array(topics, ([topic, those]) => {
+    writer.string(topic).array(those, ({ partition, batch }) => {
+      writer.int32(partition).bytes(batch);
+    });
+  });
+}
+
+function writeCompact(writer: Writer, { transactionalId, timeoutMs, topics }: Asked): void {
+  writer.compactNullableString(transactionalId).int16(-1).int32(timeoutMs);
+  writer.compactArray(topics, ([topic, those]) => {
+    writer.compactString(topic);
+    writer.compactArray(those, ({ partition, batch }) => {
+      writer.int32(partition).compactBytes(batch).noTags();
+    });
+    writer.noTags();
+  });
+  writer.noTags();
+}
+
+function answerIn(reader: Reader, version: number): readonly ProducedPartition[] {
+  return version >= FLEXIBLE_FROM ? readCompact(reader) : readPlain(reader);
+}
+
+function readPlain(reader: Reader): readonly ProducedPartition[] {
+  return reader
+    .array(() => {
+      const topic = reader.string();
+      return reader.array(() => ({
+        topic,
+        ...outcomeIn(reader),
+        recordErrors: reader.array(() => ({
+          index: reader.int32(),
+          message: reader.nullableString(),
+        })),
+        message: reader.nullableString(),
+      }));
+    })
+    .flat();
+}
+
+function readCompact(reader: Reader): readonly ProducedPartition[] {
+  return reader
+    .compactArray(() => {
+      const topic = reader.compactString();
+      const partitions = reader.compactArray(() => {
+        const outcome = outcomeIn(reader);
+        const recordErrors = reader.compactArray(() => {
+          const error = { index: reader.int32(), message: reader.compactNullableString() };
+          reader.skipTags();
+          return error;
+        });
+        const message = reader.compactNullableString();
+        reader.skipTags();
+        return { topic, ...outcome, recordErrors, message };
+      });
+      reader.skipTags();
+      return partitions;
+    })
+    .flat();
+}
+
+function outcomeIn(reader: Reader) {
+  return {
+    partition: reader.int32(),
+    code: reader.int16(),
+    baseOffset: reader.int64(),
+    appendTime: reader.int64(),
+    logStartOffset: reader.int64(),
+  };
+}

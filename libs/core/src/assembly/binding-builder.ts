@@ -1,0 +1,111 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { ConfigurationValidator } from '../config/validation/configuration-validator.js';
+import { keysWithoutEffect } from '../config/validation/key-register.js';
+import { resolveDraft } from '../config/resolving/resolve-binding.js';
+import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
+import type { ContainerRegistration } from '../containers/container-registration.js';
+import type { ContainerRegistry } from '../containers/container-registry.js';
+import type { LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
+import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
+import { recordHandler } from '../discovery/calling/handler-functions.js';
+import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import type { RecordHandler } from '../model/extension-points/record-handler.js';
+import { BindingCounters } from '../observability/binding-counters.js';
+import { createBindingProcessor } from '../pipeline/binding-processor.js';
+import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
+import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
+import { ResilienceDecorator } from '../pipeline/resilience/resilience-decorator.js';
+import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
+import { transactionsOf } from '../pipeline/transactions/binding-transactions.js';
+import type { BusSettings } from './bus-settings.js';
+import { FailureRoad } from './failure-handling.js';
+import { withoutEffect } from './start-warnings.js';
+
+/** Puts the containers of a binding around its handlers. */
+export class BindingBuilder {
+  constructor(
+    private readonly settings: BusSettings,
+    private readonly registry: ContainerRegistry,
+    private readonly lifecycle: Pick<LifecycleManager, 'addPause'>,
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+    /** Of all bindings, for the publisher too. */
+    readonly formats = new PayloadFormats(runtime, logger),
+  ) {}
+
+  build(binding: ResolvedBinding, handlers: readonly HandlerDefinition[]): ContainerRegistration {
+    const operation = `build binding '${binding.name}'`;
+    const { options, clusters, factory, failures } = this.settings.require(operation);
+    const { runtime, logger } = this;
+    const breaker = this.#breakerOf(binding);
+    const counters = options.metrics.enabled ? new BindingCounters(breaker) : undefined;
+    // The tiers of a binding get the same one: it is their handler, too.
+    const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
+    const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
+    const road = new FailureRoad({
+      ...failures,
+      binding,
+      breaker,
+      observer: counters,
+      clusters,
+      pauseBinding,
+      runtime,
+      logger,
+    });
+    const { deserializer } = this.formats.of(binding);
+    const processing = { binding, handlers, resilience, runtime, logger, deserializer };
+    const driver = clusters.driver(binding.cluster);
+    const processorOf = (tier: number, groupId: string): RecordProcessor => {
+      const transactions = transactionsOf({ binding, groupId, driver, runtime, logger });
+      return createBindingProcessor({ ...processing, tier, transactions });
+    };
+    return factory.create(binding, {
+      driver,
+      processor: road.around(processorOf(0, binding.groupId)),
+      tierProcessor: (tier) => road.around(processorOf(tier.number, tier.groupId), tier),
+      circuitBreaker: breaker,
+      publishTroubles: road.trouble,
+      alerts: road.alerts,
+      trials: road.trials,
+      counts: counters,
+    });
+  }
+
+  /** It waits for whatever command is under way, so nobody waits for it. */
+  #pause({ name, cluster }: ResolvedBinding, exceptionClass: string): void {
+    const note = { reason: `a record failed with ${exceptionClass}`, by: 'exception-routing' };
+    this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
+      this.logger.warn('A binding could not be paused', {
+        binding: name,
+        error: String(failure),
+      }),
+    );
+  }
+
+  #breakerOf(binding: ResolvedBinding): SlidingCircuitBreaker | undefined {
+    const config = new CircuitBreakerConfigFactory().create(binding);
+    return config && new SlidingCircuitBreaker(config, this.runtime, this.logger);
+  }
+
+  /** A binding that is registered at run time goes by the same rules as one that was configured. */
+  async prepareFrom(
+    name: string,
+    properties: TopicBindingProperties,
+    handler: RecordHandler,
+  ): Promise<() => ContainerRegistration> {
+    const { options } = this.settings.require(`register binding '${name}'`);
+    const layers = [{ source: 'the registration', properties }];
+    const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
+    const { binding, inert, ...draft } = resolveDraft(name, layers, options.context, others());
+    const own = draft.layers.slice(0, layers.length);
+    for (const warning of withoutEffect({ pendingKeys: keysWithoutEffect(own), inert }))
+      this.logger.warn(warning);
+    await this.formats.prepare([binding]);
+    return () => {
+      new ConfigurationValidator(options.context).validate(binding, others());
+      return this.build(binding, [recordHandler(name, handler)]);
+    };
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  ClosedError,
+  DURABLE_PRODUCER,
+  GENERAL_PRODUCER,
+  type BrokerDriver,
+  type DriverLogger,
+  type ProducerOptions,
+  type ProducerSession,
+} from '@nest-event-bus/broker';
+import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedCluster } from '../config/resolving/resolved-options.js';
+import { Violations } from '../config/validation/violations.js';
+
+interface Cluster {
+  readonly settings: ResolvedCluster;
+  readonly driver: BrokerDriver;
+  producer: ProducerSession | undefined;
+  durableProducer: ProducerSession | undefined;
+  compressingProducer: ProducerSession | undefined;
+}
+
+/** How large a record may be is for its topic to say; brokers take no request above 100 MiB. */
+const LARGEST_RECORD = 96 * 1024 * 1024;
+
+const DURABLE: ProducerOptions = {
+  ...DURABLE_PRODUCER,
+  maxRequestBytes: LARGEST_RECORD,
+  bufferBytes: LARGEST_RECORD,
+};
+
+/** One request is over before all of them are. */
+function generalOptions({ producer }: ResolvedCluster): ProducerOptions {
+  const options = { ...GENERAL_PRODUCER, ...producer };
+  const { requestTimeoutMs, deliveryTimeoutMs } = options;
+  return { ...options, requestTimeoutMs: Math.min(requestTimeoutMs, deliveryTimeoutMs) };
+}
+
+/** The clusters of the application by alias: each has its own driver, credentials and producer. */
+export class Clusters {
+  readonly #opened = new Map<string, Cluster>();
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    private readonly settings: Readonly<Record<string, ResolvedCluster>>,
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+  ) {}
+
+  get aliases(): readonly string[] {
+    return Object.keys(this.settings);
+  }
+
+  /** Throws where a driver cannot write as its cluster asks for: the first event would be too late to say so. */
+  requireCompressions(): void {
+    const violations = new Violations();
+    for (const [alias, { producer }] of Object.entries(this.settings)) {
+      const { compression } = producer;
+      if (compression === 'none') continue;
+      const driver = this.driver(alias);
+      const { compressions } = driver.capabilities;
+      if (compressions.includes(compression)) continue;
+      const path = `clusters.${alias}.producer.compression`;
+      const message = `is '${compression}', which driver '${driver.name}' cannot write here. Choose one of: ${compressions.join(', ')}.`;
+      violations.add('COMPRESSION', path, compression, message);
+    }
+    violations.throwIfAny();
+  }
+
+  driver(alias: string): BrokerDriver {
+    return this.#open(alias).driver;
+  }
+
+  /** One for everything that is published to this cluster. Made at first use. */
+  producer(alias: string): ProducerSession {
+    const cluster = this.#open(alias);
+    cluster.producer ??= cluster.driver.producer(generalOptions(cluster.settings));
+    return cluster.producer;
+  }
+
+  /**
+   * For retry and dead-letter topics: acknowledged by all in-sync replicas, in order, without
+   * waiting for company. Nothing else is in its way, so that events cannot hold dead letters up.
+   */
+  durableProducer(alias: string): ProducerSession {
+    const cluster = this.#open(alias);
+    cluster.durableProducer ??= cluster.driver.producer(DURABLE);
+    return cluster.durableProducer;
+  }
+
+  /** The same for a record that fits into its topic only when it is compressed, as it came. undefined: the driver cannot. */
+  compressingProducer(alias: string): ProducerSession | undefined {
+    const cluster = this.#open(alias);
+    if (!cluster.driver.capabilities.compressions.includes('gzip')) return undefined;
+    cluster.compressingProducer ??= cluster.driver.producer({ ...DURABLE, compression: 'gzip' });
+    return cluster.compressingProducer;
+  }
+
+  /** Producers first: what is under way is finished, bounded, before its connections go. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  #open(alias: string): Cluster {
+    const existing = this.#opened.get(alias);
+    if (existing) return existing;
+    // Nobody would close it any more.
+    if (this.#closed) throw new ClosedError('The event bus is closed.');
+    const settings = this.settings[alias];
+    if (!settings) {
+      throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);
+    }
+    const driver = this.#driverOf(settings);
+    const cluster: Cluster = {
+      settings,
+      driver,
+      producer: undefined,
+      durableProducer: undefined,
+      compressingProducer: undefined,
+    };
+    this.#opened.set(alias, cluster);
+    return cluster;
+  }
+
+  /** A driver that was handed in belongs to the bus from then on, and is closed with it. */
+  #driverOf({ driver, ...options }: ResolvedCluster): BrokerDriver {
+    if (driver) return driver;
+    const { brokers, clientId, ssl, sasl, rackId, metadataMaxAgeMs } = options;
+    return kafkajs({
+      brokers: brokers ?? [],
+      clientId,
+      ssl,
+      sasl: sasl as KafkajsOptions['sasl'],
+      rackId,
+      metadataMaxAgeMs,
+      runtime: this.runtime,
+      logger: this.logger,
+    });
+  }
+
+  async #close(): Promise<void> {
+    const clusters = [...this.#opened.values()];
+    const results = [
+      ...(await Promise.allSettled(
+        clusters.flatMap(({ producer, durableProducer, compressingProducer }) =>
+          [producer, durableProducer, compressingProducer].map(async (session) => session?.close()),
+        ),
+      )),
+      ...(await Promise.allSettled(clusters.map(({ driver }) => driver.close()))),
+    ];
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        this.logger.error('A cluster could not be closed in order', { error: result.reason });
+      }
+    }
+  }
+}

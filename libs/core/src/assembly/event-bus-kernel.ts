@@ -1,0 +1,183 @@
+import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
+import { mergeLayers } from '../config/reading/merge-layers.js';
+import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
+import { Admission } from '../containers/shutdown/shutdown-gate.js';
+import { CircuitBreakerLifecycleBridge } from '../containers/lifecycle/circuit-breaker-lifecycle-bridge.js';
+import { ContainerFactory } from '../containers/container-factory.js';
+import type { ContainerRegistration } from '../containers/container-registration.js';
+import { ContainerRegistry } from '../containers/container-registry.js';
+import { EventBusConnector } from '../containers/lifecycle/event-bus-connector.js';
+import { JoinSlots } from '../containers/lifecycle/join-slots.js';
+import { LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
+import { ShutdownCoordinator } from '../containers/shutdown/shutdown-coordinator.js';
+import { startBindings, type StartupReport } from '../containers/lifecycle/startup.js';
+import { handlersOf } from '../discovery/exploring/match-handlers.js';
+import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
+import { createIntakeSession } from '../consuming/session/intake-session.js';
+import { LaneMemory } from '../consuming/lanes/buffer-limit.js';
+import { EventBusMetrics } from '../observability/event-bus-metrics.js';
+import { EventPublisher } from '../publisher/event-publisher.js';
+import {
+  KafkaErrorHandler,
+  type KafkaErrorHandlerOptions,
+} from '../failures/routing/kafka-error-handler.js';
+import { BindingBuilder } from './binding-builder.js';
+import { BusSettings } from './bus-settings.js';
+import { Clusters } from './clusters.js';
+import { NO_FAILURE_PARTS, type FailureParts } from './failure-handling.js';
+import { publishTargets } from './publish-targets.js';
+import { TopicChecks } from '../topics/topic-checks.js';
+import { WrongStart } from './startup-errors.js';
+
+const DEFAULT_CLUSTER = 'default';
+
+/** Where the pieces are put together. Each is a plain class that knows neither Nest nor how the others are made. */
+export class EventBusKernel {
+  readonly registry: ContainerRegistry;
+  readonly factory: ContainerFactory;
+  readonly lifecycle: LifecycleManager;
+  readonly connector: EventBusConnector;
+  readonly publisher: EventPublisher;
+  readonly shutdown: ShutdownCoordinator;
+  readonly metrics: EventBusMetrics;
+  readonly errorHandler: KafkaErrorHandler;
+  readonly #settings = new BusSettings();
+  #errorHandling: KafkaErrorHandlerOptions = {};
+  readonly #builder: BindingBuilder;
+  readonly #topics: TopicChecks;
+
+  constructor(
+    readonly runtime: Runtime,
+    readonly logger: DriverLogger,
+  ) {
+    const admission = new Admission();
+    const registry = new ContainerRegistry(runtime, logger);
+    const drainTimeoutMs = (): number =>
+      (this.#settings.options ?? EVENTBUS_DEFAULTS).shutdown.drainTimeoutMs;
+    const parts = { registry, admission, runtime, logger, drainTimeoutMs };
+    const lifecycle = new LifecycleManager(parts);
+    new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
+    const driverOf = (cluster: string): BrokerDriver =>
+      this.#settings.require('look at topics').clusters.driver(cluster);
+    this.#topics = new TopicChecks({ driverOf, runtime, logger });
+    this.#topics.attach(registry);
+    const slots = new JoinSlots(
+      runtime,
+      () => (this.#settings.options ?? EVENTBUS_DEFAULTS).startup.concurrency,
+    );
+    const createSession = createIntakeSession;
+    const memory = new LaneMemory(
+      () => (this.#settings.options ?? EVENTBUS_DEFAULTS).intake.bufferBytes,
+    );
+    this.factory = new ContainerFactory({ createSession, slots, memory, runtime, logger });
+    const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
+    this.registry = registry;
+    this.lifecycle = lifecycle;
+    this.#builder = builder;
+    this.connector = new EventBusConnector({
+      ...parts,
+      lifecycle,
+      prepareBinding: (...binding) => builder.prepareFrom(...binding),
+      isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
+    });
+    this.publisher = new EventPublisher(publishTargets(this.#settings, registry, builder.formats));
+    this.shutdown = new ShutdownCoordinator({ ...parts, lifecycle });
+    const { metrics } = EVENTBUS_DEFAULTS;
+    this.metrics = new EventBusMetrics(
+      registry,
+      () => (this.#settings.options?.metrics ?? metrics).enabled,
+    );
+    this.errorHandler = new KafkaErrorHandler({
+      producer: (cluster) => {
+        const { clusters } = this.#settings.require('route a record');
+        return clusters.durableProducer(cluster ?? clusterToWriteTo(clusters.aliases));
+      },
+      runtime,
+      options: () => this.#errorHandling,
+    });
+  }
+
+  /** undefined until the application is initialised. */
+  get options(): ResolvedOptions | undefined {
+    return this.#settings.options;
+  }
+
+  /** Loads the packages that the bindings ask for. Rejects where one is missing. */
+  async prepare({ enabled, bindings }: ResolvedOptions): Promise<void> {
+    if (enabled === 'enabled') await this.#builder.formats.prepare(bindings);
+  }
+
+  /** Builds and registers every binding. Nothing talks to a broker yet. */
+  assemble(
+    options: ResolvedOptions,
+    handlers: readonly HandlerDefinition[],
+    failures: FailureParts = NO_FAILURE_PARTS,
+    errorHandling: KafkaErrorHandlerOptions = {},
+  ): void {
+    const { runtime, logger } = this;
+    this.#errorHandling = { ...toldOfExceptions(options), ...said(errorHandling) };
+    const clusters = new Clusters(options.clusters, runtime, logger);
+    this.#settings.settle({
+      options,
+      clusters,
+      failures,
+      factory: this.factory,
+    });
+    if (options.enabled !== 'enabled') return;
+    clusters.requireCompressions();
+    for (const registration of this.#buildAll(options, handlers))
+      this.registry.register(registration);
+  }
+
+  /** Throws with what is wrong with any of them. Those that nobody handles are not read. */
+  #buildAll(
+    { bindings }: ResolvedOptions,
+    handlers: readonly HandlerDefinition[],
+  ): readonly ContainerRegistration[] {
+    const wrong = new WrongStart();
+    const built = bindings.flatMap((binding) => {
+      const own = handlersOf(binding, handlers);
+      if (own.length === 0) return [];
+      return wrong.try(() => this.#builder.build(binding, own)) ?? [];
+    });
+    wrong.throwIfAny();
+    return built;
+  }
+
+  start(): Promise<StartupReport> {
+    for (const binding of this.options?.bindings ?? [])
+      if (!this.registry.get(binding)) this.#topics.look({ ...binding, isOnlyPublished: true });
+    return startBindings(this.registry, this.lifecycle, this.logger);
+  }
+
+  /** After the drain, when nobody publishes any more. */
+  closeClusters(): Promise<void> {
+    this.#topics.close();
+    return this.#settings.closeClusters();
+  }
+}
+
+/** A record says of no cluster that it came from there. */
+function clusterToWriteTo(aliases: readonly string[]): string {
+  const [only = DEFAULT_CLUSTER, ...others] = aliases;
+  if (others.length === 0) return only;
+  if (aliases.includes(DEFAULT_CLUSTER)) return DEFAULT_CLUSTER;
+  throw new Error(
+    `Which cluster is meant? There are ${aliases.join(', ')}. Name it in KAFKA_ERROR_HANDLER_OPTIONS: { cluster: '${only}' }.`,
+  );
+}
+
+/** A key that is there without a value says nothing. */
+function said<T extends object>(options: T): T {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as T;
+}
+
+/** What the bus tells of no exception, it tells nowhere. */
+function toldOfExceptions({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
+  const { dlt } = mergeLayers(context.defaults).values;
+  const { exceptionDetail, redact } = (dlt ?? {}) as KafkaErrorHandlerOptions;
+  return { exceptionDetail, redact };
+}

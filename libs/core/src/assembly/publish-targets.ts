@@ -1,0 +1,36 @@
+import type { ProducerSession } from '@nest-event-bus/broker';
+import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import type { ContainerRegistry } from '../containers/container-registry.js';
+import { nameOf, type BindingRef } from '../model/states/binding-ref.js';
+import type { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
+import type { PublishTarget } from '../publisher/event-publisher.js';
+import type { BusSettings } from './bus-settings.js';
+
+/** Finds where the events of a binding go: to its topic, on its own cluster. */
+export function publishTargets(
+  settings: BusSettings,
+  registry: ContainerRegistry,
+  formats: PayloadFormats,
+): (ref: BindingRef) => PublishTarget {
+  return (ref) => {
+    const { clusters, options } = settings.require(`publish to binding '${nameOf(ref)}'`);
+    // The drain takes bindings out of the registry while the last requests may still publish.
+    const binding =
+      registry.get(ref)?.config ??
+      configured(options.bindings, ref) ??
+      registry.require(ref).config;
+    const { name, topic, typeFrom, cluster } = binding;
+    const { serializer } = formats.of(binding);
+    const producer = (): ProducerSession => clusters.producer(cluster);
+    return { binding: name, topic, typeFrom, serializer, producer };
+  };
+}
+
+function configured(
+  bindings: readonly ResolvedBinding[],
+  ref: BindingRef,
+): ResolvedBinding | undefined {
+  return bindings.find(({ name, cluster }) =>
+    typeof ref === 'string' ? name === ref : name === ref.name && cluster === ref.cluster,
+  );
+}

@@ -1,0 +1,114 @@
+import { nearestName } from '../../model/nearest-name.js';
+import {
+  isClassName,
+  isErrorClass,
+  simpleName,
+  type ErrorClass,
+  type ErrorMatcher,
+} from './error-matcher.js';
+import type { ExceptionRouteProperties } from '../properties/exception-route-properties.js';
+import { LIBRARY_ERRORS, NAMED_ERRORS } from './known-errors.js';
+import type { Layer } from '../reading/merge-layers.js';
+import { isPlainObject } from '../reading/plain-object.js';
+import { Property } from '../properties/property-decorators.js';
+import { isBrokenIn } from '../reading/read-layer.js';
+import type { RetryProperties } from '../properties/retry-properties.js';
+import { show } from '../reading/format-value.js';
+import { below, type Violations } from '../validation/violations.js';
+
+/** The classes that an application gave names to. */
+export type ErrorTypes = ReadonlyMap<string, ErrorClass>;
+
+export function IsErrorTypes(): PropertyDecorator {
+  return Property({
+    kind: 'reference',
+    rule: 'ERROR_TYPES',
+    accepts: (value) => isPlainObject(value) && wrongEntry(value) === undefined,
+    complaint: (value) => {
+      const expectation = 'must be a plain object of error classes, such as { PaymentDeclined }';
+      const wrong = isPlainObject(value) ? wrongEntry(value) : undefined;
+      if (!wrong) return `${expectation}; got ${show(value)}.`;
+      const [name, type] = wrong;
+      return isClassName(name)
+        ? `${expectation}; ${show(name)} is ${show(type)}.`
+        : `${expectation}; ${show(name)} cannot be the name of a class.`;
+    },
+  });
+}
+
+const wrongEntry = (value: object): [string, unknown] | undefined =>
+  Object.entries(value).find(([name, type]) => !isClassName(name) || !isErrorClass(type));
+
+/**
+ * Name by name, the highest layer that has it. undefined where a layer got its names wrong: that
+ * was reported, and which names it meant cannot be told.
+ */
+export function errorTypesOf(roots: readonly Layer[]): ErrorTypes | undefined {
+  if (isBrokenIn(roots, 'errorTypes')) return undefined;
+  const given = roots.map(
+    ({ values }) => (values['errorTypes'] ?? {}) as Readonly<Record<string, ErrorClass>>,
+  );
+  return new Map(given.reverse().flatMap((types) => Object.entries(types)));
+}
+
+/** A name that stands for a class becomes the class. All else stays, and matches as it is. */
+export function withClass(matcher: ErrorMatcher, types: ErrorTypes | undefined): ErrorMatcher {
+  if (typeof matcher !== 'string') return matcher;
+  const simple = simpleName(matcher);
+  return types?.get(matcher) ?? types?.get(simple) ?? libraryError(simple) ?? matcher;
+}
+
+const libraryError = (name: string): ErrorClass | undefined =>
+  Object.hasOwn(LIBRARY_ERRORS, name) ? LIBRARY_ERRORS[name] : undefined;
+
+/** A name that nobody knows matches nothing, which shows when the error comes: too late. */
+export function rejectUnknownErrors(
+  layer: Layer,
+  types: ErrorTypes | undefined,
+  violations: Violations,
+): Layer {
+  if (!types) return layer;
+  const unknown = matchersIn(layer).filter(({ matcher }) => isUnknown(matcher, types));
+  for (const { key, matcher } of unknown) {
+    violations.add(
+      'UNKNOWN_ERROR_TYPE',
+      below(layer.path, key),
+      matcher,
+      complaint(String(matcher), types),
+    );
+  }
+  return { ...layer, broken: [...(layer.broken ?? []), ...unknown.map(({ key }) => key)] };
+}
+
+const isUnknown = (matcher: unknown, types: ErrorTypes): boolean =>
+  typeof matcher === 'string' &&
+  withClass(matcher, types) === matcher &&
+  !NAMED_ERRORS.includes(simpleName(matcher));
+
+function complaint(name: string, types: ErrorTypes): string {
+  const known = [...types.keys(), ...Object.keys(LIBRARY_ERRORS), ...NAMED_ERRORS];
+  const simple = simpleName(name);
+  const nearest = nearestName(name, known) ?? nearestName(simple, known);
+  const hint = nearest ? ` Did you mean '${nearest}'?` : '';
+  return `there is no error type ${show(name)}.${hint} Register its class in the options, errorTypes: { ${simple} }, or write { name: '${simple}' } to match by name without a class.`;
+}
+
+interface GivenMatcher {
+  readonly key: string;
+  readonly matcher: unknown;
+}
+
+function matchersIn({ values }: Layer): readonly GivenMatcher[] {
+  const retry = (values['retry'] ?? {}) as Partial<RetryProperties>;
+  const listed = (['retryableExceptions', 'nonRetryableExceptions'] as const).flatMap((list) =>
+    (retry[list] ?? []).map((matcher, index) => ({ key: `retry.${list}[${index}]`, matcher })),
+  );
+  const skips = (retry.skipToTierMapping ?? []).map(({ match }, index) => ({
+    key: `retry.skipToTierMapping[${index}].match`,
+    matcher: match,
+  }));
+  const routes = ((values['exceptionRouting'] ?? []) as Partial<ExceptionRouteProperties>[]).map(
+    ({ match }, index) => ({ key: `exceptionRouting[${index}].match`, matcher: match }),
+  );
+  return [...listed, ...skips, ...routes];
+}

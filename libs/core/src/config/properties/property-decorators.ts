@@ -1,0 +1,267 @@
+// class-transformer's @Type reads design:type; Nest loads this, `/presets` alone would not.
+// oxlint-disable-next-line import/no-unassigned-import
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
+import { durationComplaint, parseDuration } from '../reading/duration.js';
+import { nearestName } from '../../model/nearest-name.js';
+import { isPlainObject } from '../reading/plain-object.js';
+import { show } from '../reading/format-value.js';
+
+export type PropertiesClass = new () => object;
+
+/** What class-transformer may see of a value, and how a text from the environment becomes one. */
+export type PropertyKind =
+  | 'text'
+  | 'texts'
+  | 'flag'
+  | 'number'
+  | 'duration'
+  | 'choice'
+  | 'choices'
+  | 'list'
+  | 'matcher'
+  | 'matchers'
+  | 'reference'
+  | 'nested'
+  | 'nested-list'
+  | 'map';
+
+/** All there is to know about a key: validator, reader and loaders go by it. */
+export interface PropertyShape {
+  readonly kind: PropertyKind;
+  /** The rule that a wrong value breaks. */
+  readonly rule: string;
+  readonly accepts: (value: unknown) => boolean;
+  /** What is wrong with a value that is not accepted, and what would be right. */
+  readonly complaint: (value: unknown) => string;
+  readonly choices?: readonly (string | boolean)[];
+  /** Of a nested object, of the items of a list, of the entries of a map. */
+  readonly type?: () => PropertiesClass;
+  /** The value is not repeated anywhere. */
+  readonly secret?: boolean;
+  /** What a reference is kept as. Left out: as it is. */
+  readonly kept?: (value: unknown) => unknown;
+}
+
+export const PROPERTY_CONTEXT = 'eventBusProperty';
+
+/** Every key may be left out of a layer; what must be there is asked for once the layers are merged. */
+export function Property(shape: PropertyShape): PropertyDecorator {
+  const decorators = [
+    ValidateIf((_, value) => value !== undefined),
+    ValidateBy(
+      { name: PROPERTY_CONTEXT, validator: { validate: (value) => shape.accepts(value) } },
+      { message: ({ value }) => shape.complaint(value), context: shape },
+    ),
+    ...(shape.type && shape.kind !== 'map' ? [ValidateNested(), Type(shape.type)] : []),
+  ];
+  return (target, key) => decorators.forEach((decorate) => decorate(target, key));
+}
+
+const mustBe = (expectation: string) => (value: unknown) =>
+  `must be ${expectation}; got ${show(value)}.`;
+
+export function IsText(): PropertyDecorator {
+  return Property({ kind: 'text', rule: 'TEXT', accepts: isText, complaint: mustBe(TEXT) });
+}
+
+const TEXT = 'a text that is neither empty nor surrounded by white space';
+const isText = (value: unknown): boolean =>
+  typeof value === 'string' && value.length > 0 && value.trim() === value;
+
+/** A text that a pattern describes; `expectation` says in words what it asks for. */
+export function IsTextLike(pattern: RegExp, expectation: string, rule = 'TEXT'): PropertyDecorator {
+  return Property({
+    kind: 'text',
+    rule,
+    accepts: (value) => typeof value === 'string' && pattern.test(value),
+    complaint: mustBe(expectation),
+  });
+}
+
+export function IsTextOrTexts(expectation: string): PropertyDecorator {
+  return Property({
+    kind: 'texts',
+    rule: 'TEXT',
+    accepts: (value) => typeof value === 'string' || isListOf(value, isString),
+    complaint: mustBe(expectation),
+  });
+}
+
+const isString = (value: unknown): boolean => typeof value === 'string';
+const isListOf = (value: unknown, accepts: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && Array.from<unknown>(value).every(accepts);
+
+/** A list of texts, which may be empty. */
+export function IsListOfTexts(
+  expectation: string,
+  accepts: (text: string) => boolean,
+): PropertyDecorator {
+  return Property({
+    kind: 'list',
+    rule: 'LIST',
+    accepts: (value) => isListOf(value, (item) => typeof item === 'string' && accepts(item)),
+    complaint: mustBe(expectation),
+  });
+}
+
+export function IsFlag(): PropertyDecorator {
+  return Property({
+    kind: 'flag',
+    rule: 'FLAG',
+    accepts: (value) => typeof value === 'boolean',
+    complaint: mustBe('true or false'),
+  });
+}
+
+export function IsWholeNumber({ min = 1, max = 2 ** 31 - 1 } = {}): PropertyDecorator {
+  const range = max === 2 ** 31 - 1 ? `of at least ${min}` : `from ${min} to ${max}`;
+  return Property({
+    kind: 'number',
+    rule: 'NUMBER',
+    accepts: (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+    complaint: mustBe(`a whole number ${range}`),
+  });
+}
+
+/** The rate at which something opens: more than 0, up to 100. */
+export function IsPercentage(): PropertyDecorator {
+  return Property({
+    kind: 'number',
+    rule: 'NUMBER',
+    accepts: (value) => typeof value === 'number' && value > 0 && value <= 100,
+    complaint: mustBe('a number of per cent above 0, up to 100'),
+  });
+}
+
+export function IsMultiplier(): PropertyDecorator {
+  return Property({
+    kind: 'number',
+    rule: 'NUMBER',
+    accepts: (value) => typeof value === 'number' && value >= 1 && value <= 1_000,
+    complaint: mustBe('a number from 1 to 1000'),
+  });
+}
+
+export function IsDuration({ min = 0 } = {}): PropertyDecorator {
+  return Property({
+    kind: 'duration',
+    rule: 'DURATION',
+    accepts: (value) => durationComplaint(value) === undefined && parseDuration(value) >= min,
+    complaint: (value) => {
+      const least = `must be a duration of at least ${min} ms; got ${show(value)}.`;
+      const why = durationComplaint(value);
+      return why ? `${least} ${why}` : least;
+    },
+  });
+}
+
+export function IsOneOf(
+  choices: readonly (string | boolean)[],
+  { rule = 'CHOICE', remedy = '' } = {},
+): PropertyDecorator {
+  return Property({
+    kind: 'choice',
+    rule,
+    choices,
+    accepts: (value) => choices.some((choice) => choice === value),
+    complaint: (value) =>
+      [mustBe(oneOf(choices))(value), slip(value, choices), remedy].filter(Boolean).join(' '),
+  });
+}
+
+/** A list of choices without doubles; with `orOne` a single one may stand for itself. */
+export function IsListOf(choices: readonly string[], { orOne = false } = {}): PropertyDecorator {
+  const isChoice = (value: unknown): boolean => choices.some((choice) => choice === value);
+  const isList = (value: unknown): boolean =>
+    isListOf(value, isChoice) &&
+    Array.isArray(value) &&
+    value.length > 0 &&
+    new Set(value).size === value.length;
+  return Property({
+    kind: 'choices',
+    rule: 'CHOICE',
+    choices,
+    accepts: (value) => isList(value) || (orOne && isChoice(value)),
+    complaint: (value) => {
+      const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+      const wrong = items.find((item) => !isChoice(item));
+      const expectation = `${orOne ? 'one or a list' : 'a list'} of ${choices.map(show).join(', ')}, each at most once`;
+      return [
+        `must be ${expectation}; got ${Array.isArray(value) ? `[${items.map(show).join(', ')}]` : show(value)}.`,
+        slip(wrong, choices),
+      ]
+        .filter(Boolean)
+        .join(' ');
+    },
+  });
+}
+
+const oneOf = (choices: readonly (string | boolean)[]): string =>
+  choices.length === 1 ? show(choices[0]) : `one of ${choices.map(show).join(', ')}`;
+
+function slip(value: unknown, choices: readonly (string | boolean)[]): string {
+  if (typeof value !== 'string') return '';
+  const nearest = nearestName(
+    value,
+    choices.filter((choice) => typeof choice === 'string'),
+  );
+  return nearest ? `Did you mean '${nearest}'?` : '';
+}
+
+/** Something that is used as it is: it is neither copied, nor frozen, nor looked into. */
+export function IsReference(
+  expectation: string,
+  accepts: (value: unknown) => boolean,
+  { secret = false, kept }: Pick<PropertyShape, 'secret' | 'kept'> = {},
+): PropertyDecorator {
+  return Property({
+    kind: 'reference',
+    rule: 'REFERENCE',
+    accepts,
+    complaint: secret ? mustBeSecretly(expectation) : mustBe(expectation),
+    secret,
+    kept,
+  });
+}
+
+/** A password that stands where an object belongs must not be read back from the message. */
+const mustBeSecretly = (expectation: string) => (value: unknown) =>
+  `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : show(value)}.`;
+
+export function IsNested(type: () => PropertiesClass, { secret = false } = {}): PropertyDecorator {
+  return Property({
+    kind: 'nested',
+    rule: 'OBJECT',
+    type,
+    accepts: (value) => value instanceof type(),
+    complaint: secret ? mustBeSecretly('a plain object') : mustBe('a plain object'),
+    secret,
+  });
+}
+
+export function IsNestedList(type: () => PropertiesClass): PropertyDecorator {
+  return Property({
+    kind: 'nested-list',
+    rule: 'LIST',
+    type,
+    accepts: (value) => isListOf(value, (item) => item instanceof type()),
+    complaint: (value) => {
+      if (!Array.isArray(value)) return mustBe('a list of plain objects')(value);
+      const index = Array.from<unknown>(value).findIndex((item) => !(item instanceof type()));
+      return `must be a list of plain objects; item ${index} is ${show(value[index])}.`;
+    },
+  });
+}
+
+/** Entries under names of the user's own. class-validator does not walk these: each entry is read by itself. */
+export function IsMapOf(type: () => PropertiesClass): PropertyDecorator {
+  return Property({
+    kind: 'map',
+    rule: 'OBJECT',
+    type,
+    accepts: isPlainObject,
+    complaint: mustBe('a plain object with one entry per name'),
+  });
+}

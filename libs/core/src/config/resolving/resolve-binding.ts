@@ -1,0 +1,292 @@
+import type { ConfigurationViolation } from '../../errors/configuration-validation-exception.js';
+import { ConfigurationValidator } from '../validation/configuration-validator.js';
+import { EVENTBUS_DEFAULTS } from '../defaults.js';
+import { rejectUnknownErrors, withClass, type ErrorTypes } from '../error-matching/error-types.js';
+import { inertSettings } from '../validation/ineffective-settings.js';
+import { mergeLayers, type Layer, type Merged } from '../reading/merge-layers.js';
+import { suggestion } from '../../model/nearest-name.js';
+import { checkName } from '../reading/names.js';
+import { deepFreeze, freezeSettings } from '../reading/plain-object.js';
+import type { PresetName } from '../reading/preset-name.js';
+import { PRESETS } from '../reading/presets.js';
+import { isBrokenIn, readLayer } from '../reading/read-layer.js';
+import { requireGroupProtocol } from '../validation/require-group-protocol.js';
+import { requireIdempotencyStore } from '../validation/require-idempotency-store.js';
+import { requireProcessing } from '../validation/require-processing.js';
+import { requireTransactions } from '../validation/require-transactions.js';
+import { requireRoutes, resolveRoutes } from './resolve-exception-routes.js';
+import { requireFormatParts, resolveFormats } from './resolve-formats.js';
+import type { ResolvedBinding, ResolvedTier } from './resolved-binding.js';
+import type { BindingContext } from './resolved-options.js';
+import { show } from '../reading/format-value.js';
+import { TopicBindingProperties } from '../properties/topic-binding-properties.js';
+import { topicNames } from './topic-naming.js';
+import { below, Violations } from '../validation/violations.js';
+
+/** What one place says about one binding. */
+export interface BindingLayer {
+  /** For messages: `the options`, `@EventHandler on OrderHandlers.onPlaced`. */
+  readonly source: string;
+  /** Where its keys are, for messages. Default `bindings.<name>`. */
+  readonly path?: string;
+  readonly properties: Partial<TopicBindingProperties>;
+}
+
+/** The binding, or what is wrong with it; never both. */
+export interface BindingDraft {
+  readonly binding: ResolvedBinding | undefined;
+  readonly layers: readonly Layer[];
+  /** What does nothing, and is no mistake for sure. To be warned of. */
+  readonly inert: readonly string[];
+  readonly violations: readonly ConfigurationViolation[];
+}
+
+const LIBRARY: Layer = Object.freeze({
+  source: "the library's defaults",
+  path: 'EVENTBUS_DEFAULTS.binding',
+  values: EVENTBUS_DEFAULTS.binding,
+});
+
+/**
+ * One binding with nothing left open. The layers are what the options, a decorator or a
+ * registration say about it, highest first; below them come, in this order, the defaults of the
+ * application, its preset and the library's defaults.
+ *
+ * The preset is the one that the highest layer names. The application's `defaults` beat it even
+ * where the binding names the preset itself: they are the application's own words.
+ */
+export function resolveBinding(
+  name: string,
+  layers: readonly BindingLayer[],
+  context: BindingContext,
+  others: readonly ResolvedBinding[] = [],
+): ResolvedBinding {
+  return resolveDraft(name, layers, context, others).binding;
+}
+
+/** As `resolveBinding`, with what there is to be said of it besides. */
+export function resolveDraft(
+  name: string,
+  layers: readonly BindingLayer[],
+  context: BindingContext,
+  others: readonly ResolvedBinding[] = [],
+): BindingDraft & { readonly binding: ResolvedBinding } {
+  const draft = draftBinding(name, layers, context);
+  const { binding } = draft;
+  const all = new Violations();
+  all.include(draft.violations);
+  if (binding) all.include(new ConfigurationValidator(context).clashes(binding, others));
+  all.throwIfAny();
+  return { ...draft, binding: binding as ResolvedBinding };
+}
+
+/** As `resolveBinding`, but collects what is wrong instead of throwing it. */
+export function draftBinding(
+  name: string,
+  given: readonly BindingLayer[],
+  context: BindingContext,
+): BindingDraft {
+  const path = below('bindings', name);
+  const violations = new Violations(name);
+  checkName('binding', name, path, violations);
+  const own = given.map(({ properties, ...layer }) =>
+    rejectUnknownErrors(
+      readLayer(TopicBindingProperties, { path, ...layer, given: properties }, violations),
+      context.errorTypes,
+      violations,
+    ),
+  );
+  const preset = presetOf([...own, ...context.defaults]);
+  const layers = [...own, ...context.defaults, presetLayer(preset)];
+  const merged = mergeLayers([...layers, LIBRARY]);
+  const isBroken = (key: string) => isBrokenIn(layers, key);
+
+  requireKeys(merged, path, isBroken, violations);
+  requireDelays(merged, preset, path, violations);
+  requireSkips(merged, path, isBroken, violations);
+  requireRoutes(merged, path, isBroken, violations);
+  requireFormatParts(merged, path, isBroken, violations);
+  requireIdempotencyStore(merged, LIBRARY, path, isBroken, violations);
+  requireGroupProtocol(merged, layers, path, isBroken, violations);
+  requireProcessing(merged, LIBRARY, path, isBroken, violations);
+  requireTransactions(merged, LIBRARY, path, isBroken, violations);
+  requireCluster(merged, path, context, isBroken, violations);
+  const binding = complete(name, merged, preset, context.errorTypes, violations);
+  const inert = inertSettings({ binding, merged, own, layers, path, isBroken }, violations);
+  violations.include(
+    new ConfigurationValidator(context).violationsOf(binding, {
+      isBroken: (key) => isBroken(key) || violations.touches(below(path, key)),
+      origins: merged.origins,
+    }),
+  );
+  return {
+    binding: violations.all.length === 0 ? deepFreeze(binding) : undefined,
+    layers,
+    inert,
+    violations: violations.all,
+  };
+}
+
+const presetOf = (layers: readonly Layer[]): PresetName => {
+  const named = layers.find(({ values }) => values['preset'] !== undefined);
+  return (named?.values['preset'] as PresetName | undefined) ?? EVENTBUS_DEFAULTS.binding.preset;
+};
+
+const presetLayer = (preset: PresetName): Layer => ({
+  source: `preset '${preset}'`,
+  path: `PRESETS.${preset}`,
+  values: { ...PRESETS[preset].binding },
+});
+
+function requireKeys(
+  { values }: Merged,
+  path: string,
+  isBroken: (key: string) => boolean,
+  violations: Violations,
+): void {
+  const missing = {
+    topic: `is missing: every binding reads a topic. Add topic: 'the-topic'.`,
+    groupId: `is missing: every binding reads in a consumer group. Add groupId: 'the-group' here, or in defaults for all bindings.`,
+  };
+  for (const [key, message] of Object.entries(missing)) {
+    if (values[key] === undefined && !isBroken(key)) {
+      violations.add('REQUIRED', below(path, key), undefined, message);
+    }
+  }
+}
+
+/** The library knows delays for three tiers; from the fourth on there is none to fall back on. */
+function requireDelays(
+  merged: Merged,
+  preset: PresetName,
+  path: string,
+  violations: Violations,
+): void {
+  tiersOf(merged, preset).forEach(({ delayMs }, index) => {
+    if (delayMs !== undefined) return;
+    const key = `retry.tiers[${index}].delayMs`;
+    const message = `is missing: only the first three tiers have a delay by default. Add delayMs: '10m', longer than that of tier ${index}.`;
+    if (!violations.touches(below(path, key))) {
+      violations.add('REQUIRED', below(path, key), undefined, message);
+    }
+  });
+}
+
+function requireSkips(
+  { values }: Merged,
+  path: string,
+  isBroken: (key: string) => boolean,
+  violations: Violations,
+): void {
+  const { skipToTierMapping } = values['retry'] as Pick<
+    ResolvedBinding['retry'],
+    'skipToTierMapping'
+  >;
+  skipToTierMapping.forEach((entry, index) => {
+    for (const key of ['match', 'tier'] as const) {
+      const full = `retry.skipToTierMapping[${index}].${key}`;
+      if (entry[key] !== undefined || isBroken(full)) continue;
+      const message = `is missing: an entry names an error and the tier it skips to. Write { match: 'TimeoutError', tier: 1 }.`;
+      violations.add('REQUIRED', below(path, full), undefined, message);
+    }
+  });
+}
+
+function requireCluster(
+  { values }: Merged,
+  path: string,
+  { clusters }: BindingContext,
+  isBroken: (key: string) => boolean,
+  violations: Violations,
+): void {
+  const cluster = String(values['cluster']);
+  if (!clusters || clusters.includes(cluster) || isBroken('cluster')) return;
+  const message = `there is no cluster ${show(cluster)}. ${clusters.length === 0 ? 'None is configured: add it to clusters.' : suggestion(cluster, clusters)}`;
+  violations.add('UNKNOWN_CLUSTER', below(path, 'cluster'), cluster, message);
+}
+
+type TierDraft = Omit<ResolvedTier, 'delayMs' | 'number' | 'topic' | 'groupId'> & {
+  readonly delayMs: number | undefined;
+};
+
+/** Default tiers only where nobody named any and the ordering allows them. */
+function tiersOf({ values, origins }: Merged, preset: PresetName): readonly TierDraft[] {
+  const areDefaults = origins.get('retry.tiers') === LIBRARY;
+  if (areDefaults && values['orderingMode'] === 'STRICT') return [];
+  const { tiers } = values['retry'] as { readonly tiers: readonly Partial<TierDraft>[] };
+  return tiers.map((tier, index) => ({
+    delayMs: EVENTBUS_DEFAULTS.binding.retry.tiers[index]?.delayMs,
+    ...EVENTBUS_DEFAULTS.tier,
+    ...PRESETS[preset].tier,
+    ...tier,
+  }));
+}
+
+type MergedValues = Omit<ResolvedBinding, 'topic' | 'groupId' | 'maxPollRecords' | 'dlt'> & {
+  readonly topic?: string;
+  readonly groupId?: string;
+  readonly maxPollRecords: number | (typeof EVENTBUS_DEFAULTS)['binding']['maxPollRecords'];
+  readonly dlt: Omit<ResolvedBinding['dlt'], 'topic'> & { readonly topic?: string };
+};
+
+function complete(
+  name: string,
+  merged: Merged,
+  preset: PresetName,
+  types: ErrorTypes | undefined,
+  violations: Violations,
+): ResolvedBinding {
+  const values = merged.values as unknown as MergedValues;
+  // Missing or wrong ones were reported; the rules that read them are not asked.
+  const { topic = '', groupId = '', listenerType, retry, dlt, naming } = values;
+  const tiers = tiersOf(merged, preset);
+  const names = topicNames(
+    {
+      path: below('bindings', name),
+      topic,
+      naming: topic === '' ? undefined : naming,
+      retrySuffixes: tiers.map(({ topicSuffix }) => topicSuffix),
+      deadLetter: dlt,
+    },
+    violations,
+  );
+  return {
+    ...values,
+    name,
+    preset,
+    topic,
+    groupId,
+    maxPollRecords: maxPollRecordsOf(values.maxPollRecords, listenerType),
+    assignmentStrategy: [values.assignmentStrategy].flat(),
+    ...resolveFormats(merged, (key) => merged.origins.get(key) !== LIBRARY),
+    exceptionRouting: resolveRoutes(merged, types),
+    retry: {
+      ...retry,
+      ...exceptionsOf(retry, types),
+      tiers: tiers.map(({ delayMs = 0, ...tier }, index) => ({
+        delayMs,
+        ...tier,
+        number: index + 1,
+        topic: names.retry[index]!,
+        groupId: `${groupId}.retry-${index + 1}`,
+      })),
+    },
+    dlt: freezeSettings({ ...dlt, topic: names.deadLetter }),
+  };
+}
+
+const exceptionsOf = (
+  { retryableExceptions, nonRetryableExceptions, skipToTierMapping }: ResolvedBinding['retry'],
+  types: ErrorTypes | undefined,
+) => ({
+  retryableExceptions: retryableExceptions.map((matcher) => withClass(matcher, types)),
+  nonRetryableExceptions: nonRetryableExceptions.map((matcher) => withClass(matcher, types)),
+  skipToTierMapping: skipToTierMapping.map((skip) =>
+    freezeSettings({ ...skip, match: withClass(skip.match, types) }),
+  ),
+});
+
+const maxPollRecordsOf = (
+  given: MergedValues['maxPollRecords'],
+  listenerType: ResolvedBinding['listenerType'],
+): number => (typeof given === 'number' ? given : given[listenerType]);

@@ -1,0 +1,31 @@
+import { withClass, type ErrorTypes } from '../error-matching/error-types.js';
+import type { Merged } from '../reading/merge-layers.js';
+import type { ResolvedExceptionRoute } from './resolved-binding.js';
+import { below, type Violations } from '../validation/violations.js';
+
+/** With classes in the place of their names. */
+export function resolveRoutes(
+  merged: Merged,
+  types: ErrorTypes | undefined,
+): readonly ResolvedExceptionRoute[] {
+  return routesOf(merged).map((route) => ({ ...route, match: withClass(route.match, types) }));
+}
+
+export function requireRoutes(
+  merged: Merged,
+  path: string,
+  isBroken: (key: string) => boolean,
+  violations: Violations,
+): void {
+  routesOf(merged).forEach((route, index) => {
+    for (const key of ['match', 'routing'] as const) {
+      const full = `exceptionRouting[${index}].${key}`;
+      if (route[key] !== undefined || isBroken(full)) continue;
+      const message = `is missing: an entry names an error and where its records go. Write { match: 'TimeoutError', routing: 'NEXT_TIER' }.`;
+      violations.add('REQUIRED', below(path, full), undefined, message);
+    }
+  });
+}
+
+const routesOf = ({ values }: Merged): readonly ResolvedExceptionRoute[] =>
+  values['exceptionRouting'] as readonly ResolvedExceptionRoute[];

@@ -1,0 +1,108 @@
+import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import type { Serializer } from '../../model/extension-points/serializer.js';
+import type {
+  FormatName,
+  RegistryCredentialsProperties,
+  SchemaRegistryProperties,
+  SchemaVersionProperties,
+  TypedJsonProperties,
+} from '../properties/format-properties.js';
+import type { Merged } from '../reading/merge-layers.js';
+import type { Resolved } from './resolved-binding.js';
+import { below, type Violations } from '../validation/violations.js';
+
+/** How the values of a binding are read and written. */
+export interface ResolvedFormats {
+  readonly deserializer: FormatName | Deserializer;
+  /** Left out where it is that of the deserializer. */
+  readonly serializer?: Serializer;
+  readonly typedJson: Resolved<TypedJsonProperties>;
+  readonly schemaRegistry: ResolvedSchemaRegistry | undefined;
+  readonly schemaVersion: Resolved<SchemaVersionProperties>;
+}
+
+export interface ResolvedSchemaRegistry {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly cacheSize: number;
+  /** Credentials included. A function, so that whoever prints the binding prints no secret. */
+  readonly requestHeaders: () => Readonly<Record<string, string>>;
+}
+
+type MergedRegistry = Omit<SchemaRegistryProperties, 'timeoutMs' | 'cacheSize'> & {
+  readonly timeoutMs: number;
+  readonly cacheSize: number;
+};
+
+type MergedFormats = Pick<ResolvedFormats, 'deserializer' | 'serializer' | 'typedJson'> & {
+  readonly schemaRegistry: MergedRegistry;
+};
+
+/** Unless somebody says otherwise, who has a schema registry writes Avro, and who registers types names them. */
+export function resolveFormats(
+  merged: Merged,
+  isSaid: (key: string) => boolean,
+): Pick<ResolvedFormats, 'deserializer' | 'schemaRegistry'> {
+  const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
+  const registry = registryOf(schemaRegistry);
+  const hasTypes = Object.keys(typedJson.types).length > 0;
+  const fitting = registry ? 'avro' : hasTypes ? 'typed-json' : deserializer;
+  return {
+    deserializer: isSaid('deserializer') ? deserializer : fitting,
+    schemaRegistry: registry,
+  };
+}
+
+/** What a format cannot do without. */
+export function requireFormatParts(
+  merged: Merged,
+  path: string,
+  isBroken: (key: string) => boolean,
+  violations: Violations,
+): void {
+  const { deserializer, typedJson, schemaRegistry } = formatsOf(merged);
+  const demand = (key: string, isThere: boolean, message: string): void => {
+    if (!isThere && !isBroken(key))
+      violations.add('REQUIRED', below(path, key), undefined, message);
+  };
+  if (deserializer === 'avro')
+    demand(
+      'schemaRegistry.url',
+      schemaRegistry.url !== undefined,
+      "is missing: Avro is read by the schemas of a registry. Add schemaRegistry: { url: 'http://registry:8081' }, or choose another deserializer.",
+    );
+  if (deserializer === 'typed-json')
+    demand(
+      'typedJson.types',
+      Object.keys(typedJson.types).length > 0,
+      "is empty: every value that names its type would be refused. Register the classes, types: { 'com.shop.OrderPlaced': OrderPlaced }, or use deserializer: 'json'.",
+    );
+  const { auth } = schemaRegistry;
+  if (auth)
+    for (const key of ['username', 'password'] as const)
+      demand(
+        `schemaRegistry.auth.${key}`,
+        auth[key] !== undefined,
+        'is missing: a registry wants both, a username and a password. For a token use schemaRegistry.headers.',
+      );
+}
+
+const formatsOf = ({ values }: Merged): MergedFormats => values as unknown as MergedFormats;
+
+function registryOf({
+  url,
+  auth,
+  headers,
+  ...rest
+}: MergedRegistry): ResolvedSchemaRegistry | undefined {
+  if (url === undefined) return undefined;
+  const requestHeaders = (): Readonly<Record<string, string>> => ({
+    ...(auth && { authorization: basic(auth) }),
+    ...headers,
+  });
+  return Object.freeze({ url: url.replace(/\/+$/, ''), ...rest, requestHeaders });
+}
+
+function basic({ username, password }: RegistryCredentialsProperties): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}

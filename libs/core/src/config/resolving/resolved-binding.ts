@@ -1,0 +1,113 @@
+import type { AssignorName } from '@nest-event-bus/broker';
+import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
+import type { CircuitBreakerProperties } from '../properties/circuit-breaker-properties.js';
+import type {
+  DltProperties,
+  DltReplayProperties,
+  ErrorRedaction,
+} from '../properties/dlt-properties.js';
+import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
+import type { Duration } from '../reading/duration.js';
+import type {
+  IdempotencyProperties,
+  ResolvedIdempotencyKey,
+} from '../properties/idempotency-properties.js';
+import type { ExceptionRouteProperties } from '../properties/exception-route-properties.js';
+import type {
+  RetryProperties,
+  RetryTierProperties,
+  SkipToTierProperties,
+  Tier0Properties,
+} from '../properties/retry-properties.js';
+import type { FormatProperties } from '../properties/format-properties.js';
+import type { ResolvedFormats } from './resolve-formats.js';
+import type {
+  CommitProperties,
+  ProcessingProperties,
+  TransactionProperties,
+} from '../properties/processing-properties.js';
+import type {
+  RebalanceProperties,
+  TopicBindingProperties,
+} from '../properties/topic-binding-properties.js';
+import type { TopicShapeProperties, TopicsProperties } from '../properties/topics-properties.js';
+
+/** Every key has its value, every duration is a number of milliseconds. */
+export type Resolved<T> = {
+  readonly [K in keyof T]-?: Duration extends NonNullable<T[K]> ? number : NonNullable<T[K]>;
+};
+
+export type ResolvedTier0 = Resolved<Tier0Properties>;
+
+export type ResolvedTier = Resolved<RetryTierProperties> & {
+  /** From 1. */
+  readonly number: number;
+  readonly topic: string;
+  /** The retry session is a group of its own. */
+  readonly groupId: string;
+};
+
+export interface ResolvedRetry extends Omit<
+  Resolved<RetryProperties>,
+  'tier0' | 'tiers' | 'skipToTierMapping'
+> {
+  readonly tier0: ResolvedTier0;
+  readonly tiers: readonly ResolvedTier[];
+  readonly skipToTierMapping: readonly Resolved<SkipToTierProperties>[];
+}
+
+/** `topic` is the whole name, whether it was given or made with the suffix. */
+export interface ResolvedDlt extends Omit<Resolved<DltProperties>, 'replay' | 'redact'> {
+  readonly redact?: ErrorRedaction;
+  readonly replay: Resolved<DltReplayProperties>;
+}
+
+/** `tier` only with SKIP_TO_TIER. */
+export type ResolvedExceptionRoute = Readonly<ExceptionRouteProperties>;
+
+export interface ResolvedIdempotency extends Omit<Resolved<IdempotencyProperties>, 'key'> {
+  readonly key: ResolvedIdempotencyKey;
+}
+
+export type ResolvedTopicShape = Resolved<TopicShapeProperties>;
+
+export interface ResolvedTopics extends Omit<Resolved<TopicsProperties>, 'retry' | 'dlt'> {
+  readonly retry: ResolvedTopicShape;
+  readonly dlt: ResolvedTopicShape;
+}
+
+/** A binding with nothing left open. Frozen all the way down; opaque values are the user's own. */
+export interface ResolvedBinding
+  extends
+    Omit<
+      Resolved<TopicBindingProperties>,
+      | 'retry'
+      | 'circuitBreaker'
+      | 'dlt'
+      | 'rebalance'
+      | 'processing'
+      | 'commit'
+      | 'idempotency'
+      | 'transactions'
+      | 'assignmentStrategy'
+      | 'exceptionRouting'
+      | 'classifier'
+      | 'naming'
+      | keyof FormatProperties
+    >,
+    ResolvedFormats {
+  readonly name: string;
+  readonly assignmentStrategy: readonly AssignorName[];
+  readonly exceptionRouting: readonly ResolvedExceptionRoute[];
+  readonly classifier?: ExceptionClassifier;
+  readonly naming?: TopicNamingStrategy;
+  readonly retry: ResolvedRetry;
+  readonly circuitBreaker: Resolved<CircuitBreakerProperties>;
+  readonly dlt: ResolvedDlt;
+  readonly rebalance: Resolved<RebalanceProperties>;
+  readonly processing: Resolved<ProcessingProperties>;
+  readonly commit: Resolved<CommitProperties>;
+  readonly topics: ResolvedTopics;
+  readonly idempotency: ResolvedIdempotency;
+  readonly transactions: Resolved<TransactionProperties>;
+}

@@ -1,0 +1,88 @@
+import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
+import { complaintsOf, orders, resolvedOrders } from '../configuration.spec-support.js';
+import { resolveOptions } from './resolve-options.js';
+
+/** By group, so that two groups of one topic share nothing. */
+const byGroup: TopicNamingStrategy = {
+  retryTopic: (topic, tier) => `${topic}.shop.again-${tier}`,
+  deadLetterTopic: (topic) => `${topic}.shop.dead`,
+};
+
+const namesOf = (properties: object) => {
+  const { retry, dlt } = resolvedOrders(properties);
+  return [...retry.tiers.map(({ topic }) => topic), dlt.topic];
+};
+
+const NAME =
+  "a topic name: up to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and not '.' or '..'";
+
+const tiers = { tiers: [{ delayMs: 1 }, { delayMs: 2 }] };
+
+describe('The names of topics for failed records', () => {
+  it('are made of suffixes, unless a naming strategy is there', () => {
+    const { topic } = resolvedOrders({});
+    expect(namesOf({ retry: tiers })).toEqual([
+      `${topic}.retry-1`,
+      `${topic}.retry-2`,
+      `${topic}.DLT`,
+    ]);
+  });
+
+  it('are what the strategy answers, by the original topic', () => {
+    const { topic } = resolvedOrders({});
+    expect(namesOf({ retry: tiers, naming: byGroup })).toEqual([
+      `${topic}.shop.again-1`,
+      `${topic}.shop.again-2`,
+      `${topic}.shop.dead`,
+    ]);
+  });
+
+  it('are taken from dlt.topic where that is written out', () => {
+    expect(namesOf({ retry: tiers, naming: byGroup, dlt: { topic: 'graveyard' } }).at(-1)).toBe(
+      'graveyard',
+    );
+  });
+
+  it('may come from a strategy for all bindings, which one of a binding beats', () => {
+    const dashes: TopicNamingStrategy = {
+      retryTopic: (topic, tier) => `${topic}-r${tier}`,
+      deadLetterTopic: (topic) => `${topic}-d`,
+    };
+    const loaders = [{ defaults: { naming: dashes } }];
+    const resolved = (properties: object) =>
+      resolveOptions(orders(properties), { loaders }).bindings[0]!.dlt.topic;
+    expect(resolved({})).toMatch(/-d$/);
+    expect(resolved({ naming: byGroup })).toMatch(/\.shop\.dead$/);
+  });
+
+  it.each([
+    ['a text', 'orders.dead', "'orders.dead'"],
+    ['a class', class Names {}, 'the class Names'],
+    ['half a strategy', { retryTopic: () => 'x' }, 'an object'],
+  ])('cannot come from %s', (_, naming, shown) => {
+    expect(complaintsOf(() => resolvedOrders({ naming: naming as never }))).toEqual([
+      `REFERENCE bindings.orders.naming: must be an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic); got ${shown}.`,
+    ]);
+  });
+
+  it('must be legal, each that is not is named', () => {
+    const naming = { retryTopic: () => 'a b', deadLetterTopic: () => undefined as never };
+    expect(complaintsOf(() => resolvedOrders({ retry: tiers, naming }))).toEqual([
+      `NAMING bindings.orders.naming: retryTopic('orders.events', 1) must give ${NAME}; it gave 'a b'.`,
+      `NAMING bindings.orders.naming: retryTopic('orders.events', 2) must give ${NAME}; it gave 'a b'.`,
+      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') must give ${NAME}; it gave undefined.`,
+    ]);
+  });
+
+  it('stop the start when the strategy throws, and say what it threw', () => {
+    const naming = {
+      ...byGroup,
+      deadLetterTopic: () => {
+        throw new Error('no name for that');
+      },
+    };
+    expect(complaintsOf(() => resolvedOrders({ naming }))).toEqual([
+      `NAMING bindings.orders.naming: deadLetterTopic('orders.events') threw Error: no name for that. It must give ${NAME}.`,
+    ]);
+  });
+});

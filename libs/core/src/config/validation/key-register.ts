@@ -1,0 +1,250 @@
+import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
+import type { Layer } from '../reading/merge-layers.js';
+import { deepFreeze, isPlainObject } from '../reading/plain-object.js';
+
+/** Where the promises about one key are tested. Paths count from libs/core/src. */
+export interface RegisteredKey {
+  /** `bindings.*.retry.tiers[].delayMs`; the keys of `defaults` are those of a binding. */
+  readonly key: string;
+  readonly default: string;
+  /**
+   * The test of its effect, or the source that reads it where no test does yet.
+   * `pending`: it is accepted and does nothing in this version; the module says so at start.
+   */
+  readonly effect: string;
+  /** A value of it that does nothing in this version. */
+  readonly pendingAs?: unknown;
+}
+
+/** A key that somebody gave and that has no effect yet. */
+export interface PendingKey {
+  readonly key: string;
+  readonly path: string;
+  readonly source: string;
+}
+
+const OPTIONS = 'config/resolving/resolve-options.spec.ts';
+const BINDING = 'config/resolving/resolve-binding.spec.ts';
+const BINDING_OPTIONS = '../test/configuration/binding-options.spec.ts';
+const CLUSTERS = '../../../test/integration/core/clusters.spec.ts';
+const PRODUCERS = 'assembly/clusters.spec.ts';
+const ROUTING = '../test/failures/retries-and-dead-letters.spec.ts';
+const CLASSIFIER = 'failures/classification/default-exception-classifier.spec.ts';
+const IDEMPOTENCY = '../test/handlers/idempotency.spec.ts';
+const PROVISIONING = '../test/topics/topic-provisioner.spec.ts';
+const FORMATS = 'config/properties/format-properties.spec.ts';
+const LANES = '../test/handlers/lanes.spec.ts';
+const TRANSACTIONS = '../test/transactions/transactions.spec.ts';
+const STATIC = 'containers/lifecycle/static-members.spec.ts';
+const PENDING = 'pending';
+
+const root = (key: string, effect: string, defaultTest = OPTIONS): RegisteredKey => ({
+  key,
+  default: defaultTest,
+  effect,
+});
+const binding = (key: string, effect: string, pendingAs?: unknown): RegisteredKey => ({
+  key: `bindings.*.${key}`,
+  default: BINDING,
+  effect,
+  ...(pendingAs === undefined ? {} : { pendingAs }),
+});
+
+const format = (key: string, effect: string): RegisteredKey => ({
+  key: `bindings.*.${key}`,
+  default: FORMATS,
+  effect,
+});
+
+export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
+  root('enabled', '../test/lifecycle/enablement.spec.ts'),
+  root('brokers', CLUSTERS),
+  root('driver', '../test/lifecycle/several-clusters.spec.ts'),
+  root('errorTypes', '../test/failures/resilience.spec.ts', 'config/error-matching/error-types.spec.ts'),
+  root('runtime', BINDING_OPTIONS),
+  root('loaders', '../test/configuration/wrong-configuration.spec.ts'),
+  root('bindingsWithoutHandler', '../test/configuration/wrong-configuration.spec.ts'),
+  root('shutdown.drainTimeoutMs', '../test/configuration/binding-options.spec.ts'),
+  root('startup.concurrency', 'containers/lifecycle/startup.spec.ts'),
+  root('intake.bufferBytes', BINDING_OPTIONS),
+  root('metrics.enabled', '../test/observability/metrics.spec.ts'),
+  root('clusters.*.brokers', CLUSTERS),
+  root('clusters.*.driver', '../test/lifecycle/several-clusters.spec.ts'),
+  root('clusters.*.clientId', CLUSTERS),
+  root('clusters.*.ssl', CLUSTERS),
+  root('clusters.*.sasl', CLUSTERS),
+  root('clusters.*.rackId', '../../../test/integration/core/racks.spec.ts'),
+  root('clusters.*.metadataMaxAgeMs', '../../../test/integration/core/growth.spec.ts'),
+  root('clusters.*.producer.compression', PRODUCERS),
+  root('clusters.*.producer.lingerMs', PRODUCERS),
+  root('clusters.*.producer.batchBytes', PRODUCERS),
+  root('clusters.*.producer.bufferBytes', PRODUCERS),
+  root('clusters.*.producer.deliveryTimeoutMs', PRODUCERS),
+  binding('preset', BINDING),
+  binding('topic', '../test/lifecycle/event-bus-module.spec.ts'),
+  binding('groupId', '../test/lifecycle/event-bus-module.spec.ts'),
+  binding('cluster', '../test/lifecycle/several-clusters.spec.ts'),
+  binding('listenerType', 'consuming/commits/commit-modes.spec.ts'),
+  binding('ackMode', BINDING_OPTIONS),
+  binding('ack', 'pipeline/context/received.spec.ts'),
+  binding('concurrency', BINDING_OPTIONS),
+  binding('maxPollRecords', BINDING_OPTIONS),
+  binding('maxPollIntervalMs', BINDING_OPTIONS),
+  binding('stuckHandlerMs', LANES),
+  binding('processing.by', LANES),
+  binding('processing.maxConcurrency', LANES),
+  binding('commit.strict', LANES),
+  binding('sessionTimeoutMs', BINDING_OPTIONS),
+  binding('heartbeatIntervalMs', BINDING_OPTIONS),
+  binding('pollTimeoutMs', BINDING_OPTIONS),
+  binding('idleBetweenPollsMs', BINDING_OPTIONS),
+  binding('autoStartup', '../test/lifecycle/registration.spec.ts'),
+  binding('staticMembership', STATIC),
+  binding('groupInstanceId', STATIC),
+  binding('groupProtocol', BINDING_OPTIONS),
+  binding('offsetReset', BINDING_OPTIONS),
+  binding('assignmentStrategy', BINDING_OPTIONS),
+  binding('unknownType', '../test/handlers/handlers-on-the-bus.spec.ts'),
+  binding('typeFrom', '../test/handlers/handlers-on-the-bus.spec.ts'),
+  format('deserializer', '../test/formats/payload-formats.spec.ts'),
+  format('serializer', '../test/formats/payload-formats.spec.ts'),
+  format('typedJson.types', '../test/formats/payload-formats.spec.ts'),
+  format('typedJson.trustedPackages', '../test/formats/payload-formats.spec.ts'),
+  format('schemaRegistry.url', 'pipeline/decoding/schema-registry-client.spec.ts'),
+  format('schemaRegistry.auth.username', 'pipeline/decoding/schema-registry-client.spec.ts'),
+  format('schemaRegistry.auth.password', 'pipeline/decoding/schema-registry-client.spec.ts'),
+  format('schemaRegistry.headers', 'pipeline/decoding/schema-registry-client.spec.ts'),
+  format('schemaRegistry.timeoutMs', 'pipeline/decoding/schema-registry-client.spec.ts'),
+  format('schemaRegistry.cacheSize', 'pipeline/decoding/avro-schemas.spec.ts'),
+  format('schemaVersion.from', '../test/formats/payload-formats.spec.ts'),
+  format('schemaVersion.supported', '../test/formats/payload-formats.spec.ts'),
+  binding('enhancers', '../test/handlers/enhancers-of-the-bus.spec.ts'),
+  binding('rebalance.drainTimeoutMs', BINDING_OPTIONS),
+  binding('idempotency.store', IDEMPOTENCY),
+  binding('idempotency.key', IDEMPOTENCY),
+  binding('idempotency.ttlMs', IDEMPOTENCY),
+  binding('idempotency.leaseMs', IDEMPOTENCY),
+  binding('idempotency.timeoutMs', IDEMPOTENCY),
+  binding('idempotency.onStoreFailure', IDEMPOTENCY),
+  binding('transactions.enabled', TRANSACTIONS),
+  binding('transactions.idPrefix', TRANSACTIONS),
+  binding('expectedProcessingMs', 'config/validation/rules/timing-rules.spec.ts'),
+  binding('retry.mode', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.maxAttempts', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.initialBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.multiplier', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.maxBackoffMs', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tier0.jitter', 'pipeline/resilience/retry-decision.spec.ts'),
+  binding('retry.tiers[].delayMs', ROUTING),
+  binding('retry.tiers[].multiplier', 'failures/retry-topics/retry-topic-filter.spec.ts'),
+  binding('retry.tiers[].maxDelayMs', 'failures/retry-topics/retry-topic-filter.spec.ts'),
+  binding('retry.tiers[].maxAttempts', ROUTING),
+  binding('retry.tiers[].topicSuffix', ROUTING),
+  binding('retry.tiers[].concurrency', ROUTING),
+  binding('retry.onBudgetExceeded', ROUTING),
+  binding('retry.poisonAfter', ROUTING),
+  binding('retry.retryableExceptions', '../test/failures/resilience.spec.ts'),
+  binding('retry.nonRetryableExceptions', '../test/failures/resilience.spec.ts'),
+  binding('retry.skipToTierMapping[].match', ROUTING),
+  binding('retry.skipToTierMapping[].tier', ROUTING),
+  binding('circuitBreaker.enabled', '../test/failures/resilience.spec.ts'),
+  binding(
+    'circuitBreaker.failureRateThreshold',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding(
+    'circuitBreaker.slowCallRateThreshold',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/resilience-decorator.spec.ts'),
+  binding(
+    'circuitBreaker.waitDurationInOpenStateMs',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding(
+    'circuitBreaker.slidingWindowSize',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding(
+    'circuitBreaker.minimumNumberOfCalls',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding(
+    'circuitBreaker.permittedNumberOfCallsInHalfOpenState',
+    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+  ),
+  binding('circuitBreaker.automaticPauseOnOpen', '../test/failures/resilience.spec.ts'),
+  binding('dlt.topic', ROUTING),
+  binding('dlt.topicSuffix', ROUTING),
+  binding('dlt.strategy', ROUTING, DltStrategy.SCHEDULED_REPLAY),
+  binding('dlt.replay.maxReplays', PENDING),
+  binding('dlt.replay.cooldownMs', PENDING),
+  binding('dlt.replay.batchSize', PENDING),
+  binding('dlt.headerProfile', ROUTING),
+  binding('dlt.exceptionDetail', 'failures/report/error-description.spec.ts'),
+  binding('dlt.redact', 'failures/report/error-description.spec.ts'),
+  binding('dlt.publishTimeoutMs', 'failures/publishing/dlt-publisher.spec.ts'),
+  binding('dlt.handlerTimeoutMs', 'failures/publishing/dead-letters.spec.ts'),
+  binding('dlt.verifyTopic', '../test/topics/topic-checks.spec.ts'),
+  binding('exceptionRouting[].match', CLASSIFIER),
+  binding('exceptionRouting[].routing', CLASSIFIER),
+  binding('exceptionRouting[].tier', CLASSIFIER),
+  binding('classifier', 'failures/classification/binding-classifier.spec.ts'),
+  binding('naming', 'config/resolving/topic-naming.spec.ts'),
+  binding('provisioning', PROVISIONING),
+  binding('topics.partitions', PROVISIONING),
+  binding('topics.retentionDays', PROVISIONING),
+  binding('topics.replicationFactor', PROVISIONING),
+  binding('topics.retry.partitions', PROVISIONING),
+  binding('topics.retry.retentionDays', PROVISIONING),
+  binding('topics.dlt.partitions', PROVISIONING),
+  binding('topics.dlt.retentionDays', PROVISIONING),
+  binding('batchFailureStrategy', ROUTING),
+  binding('batchRedeliveries', ROUTING),
+  binding('orderingMode', ROUTING),
+  binding('strictExhaustion', ROUTING),
+]);
+
+const PENDING_KEYS: ReadonlyMap<string, RegisteredKey> = new Map(
+  KEY_REGISTER.filter(({ effect, pendingAs }) => effect === PENDING || pendingAs !== undefined).map(
+    (entry) => [entry.key, entry],
+  ),
+);
+
+/** Of the layers of bindings: what they ask for that nothing does yet. Each is named once. */
+export function keysWithoutEffect(layers: readonly Layer[]): readonly PendingKey[] {
+  const found = layers.flatMap(({ values, source, path }) =>
+    leaves(values)
+      .filter(({ key, value }) => isPending(`bindings.*.${key}`, value))
+      .map(({ key }) => ({ key, path: `${path}.${key}`, source })),
+  );
+  return [...new Map(found.map((pending) => [pending.path, pending])).values()];
+}
+
+function isPending(key: string, value: unknown): boolean {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return false;
+  const entry = PENDING_KEYS.get(key.replaceAll(/\[\d+\]/g, '[]'));
+  return entry !== undefined && (entry.effect === PENDING || entry.pendingAs === value);
+}
+
+/** Lists whose items have keys of their own; any other list is one value. */
+const LISTS: ReadonlySet<string> = new Set(
+  KEY_REGISTER.flatMap(({ key }) => /^bindings\.\*\.(.+)\[\]/.exec(key)?.[1] ?? []),
+);
+
+interface Leaf {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+function leaves(value: unknown, key = ''): readonly Leaf[] {
+  if (isPlainObject(value)) {
+    return Object.entries(value).flatMap(([inner, item]) =>
+      leaves(item, key === '' ? inner : `${key}.${inner}`),
+    );
+  }
+  if (Array.isArray(value) && LISTS.has(key)) {
+    return value.flatMap((item, index) => leaves(item, `${key}[${index}]`));
+  }
+  return [{ key, value }];
+}

@@ -1,0 +1,222 @@
+import type { AssignedPartition, BrokerRecord } from '@nest-event-bus/broker';
+import fc from 'fast-check';
+import { decodeMetadata } from './commit-metadata.js';
+import { MetadataBudget } from './metadata-budget.js';
+import { PartitionProgress } from './partition-progress.js';
+import { recordsOf } from '../session/scripted-session.spec-support.js';
+
+interface Given {
+  readonly position?: number;
+  readonly metadata?: string | null;
+  readonly topicId?: string | null;
+  readonly budget?: MetadataBudget;
+}
+
+function progressWith({ position = 0, metadata, topicId = 'one', budget }: Given = {}) {
+  const committed = metadata === undefined ? null : { offset: position, metadata, leaderEpoch: 0 };
+  const assigned: AssignedPartition = { topic: 't', partition: 0, position, committed };
+  return new PartitionProgress(assigned, { topicId, budget: budget ?? new MetadataBudget() });
+}
+
+function receive(progress: PartitionProgress, ...offsets: readonly number[]): readonly number[] {
+  const wanted = recordsOf(...offsets).filter((record) => progress.receive(record));
+  return wanted.map(({ offset }) => offset);
+}
+
+/** One of five is done out of turn. */
+function withGap(given?: Given): PartitionProgress {
+  const progress = progressWith(given);
+  receive(progress, 0, 1, 2, 3, 4);
+  progress.tracker.complete(2);
+  return progress;
+}
+
+describe('what is committed of a partition', () => {
+  it('is the watermark, once, and nothing more where all is in order', () => {
+    const progress = progressWith();
+    receive(progress, 0, 1);
+    expect(progress.commitPoint()).toBeUndefined();
+    progress.tracker.complete(0);
+    const point = progress.commitPoint();
+    expect(point).toEqual({ topic: 't', partition: 0, offset: 1, leaderEpoch: 0 });
+    if (point) progress.confirm(point);
+    expect(progress.commitPoint()).toBeUndefined();
+  });
+
+  it('is told again where the group has taken an older one since', () => {
+    const progress = progressWith();
+    receive(progress, 0, 1);
+    progress.tracker.complete(0);
+    const older = progress.commitPoint();
+    progress.tracker.complete(1);
+    const newer = progress.commitPoint();
+    for (const point of [newer, older]) if (point) progress.confirm(point);
+    expect(progress.commitPoint()).toEqual(newer);
+  });
+
+  it('is told again where only what is done beyond the gap has changed', () => {
+    const progress = withGap();
+    const first = progress.commitPoint();
+    expect(first).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CB' });
+    if (first) progress.confirm(first);
+    expect(progress.commitPoint()).toBeUndefined();
+    progress.tracker.complete(4);
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/0 one CBBB' });
+    for (const offset of [0, 1, 3]) progress.tracker.complete(offset);
+    expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 5, leaderEpoch: 0 });
+  });
+
+  it('is nothing any more once its offsets are those of another log', () => {
+    const progress = withGap();
+    progress.disown();
+    expect(progress.commitPoint()).toBeUndefined();
+  });
+
+  it('says so when it has no room for all, and does without where there is none', () => {
+    const budget = new MetadataBudget();
+    const progress = withGap({ budget, topicId: 'i'.repeat(90) });
+    progress.tracker.complete(4);
+    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([103, false]);
+    budget.refused(202);
+    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([101, true]);
+    budget.refused(140);
+    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([50, undefined, true]);
+    budget.refused(60);
+    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([0, undefined, false]);
+  });
+});
+
+describe('what an earlier owner has committed', () => {
+  const metadata = 'eb1 0/0 one CB';
+
+  it('spares the handler what is done', () => {
+    const progress = progressWith({ metadata });
+    expect(progress.commitPoint()).toBeUndefined();
+    expect(receive(progress, 0, 1, 2, 3)).toEqual([0, 1, 3]);
+    expect(progress.commitPoint()).toBeUndefined();
+    progress.tracker.complete(0);
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/0 one BB' });
+  });
+
+  it.each<[string, Given, readonly BrokerRecord[]]>([
+    ['the topic was created anew', { topicId: 'two' }, recordsOf(0, 1, 2)],
+    ['the topic has no id any more', { topicId: null }, recordsOf(0, 1, 2)],
+    [
+      'the record there was written in another leader epoch',
+      {},
+      recordsOf(0, 1, 2).map((record) => ({ ...record, leaderEpoch: 4 })),
+    ],
+    ['the record there is gone', {}, recordsOf(1, 2)],
+    ['it is of another version', { metadata: 'eb2 0/0 one CB' }, recordsOf(0, 1, 2)],
+  ])('is discarded where %s, and taken back', (_, given, records) => {
+    const progress = progressWith({ metadata, ...given });
+    expect(records.filter((record) => progress.receive(record))).toHaveLength(records.length);
+    const isOurs = !given.metadata;
+    expect(progress.commitPoint()).toEqual(
+      isOurs ? { topic: 't', partition: 0, offset: expect.any(Number), leaderEpoch: 0 } : undefined,
+    );
+  });
+
+  const inEpochs = (...epochs: readonly number[]): readonly BrokerRecord[] =>
+    epochs.map((leaderEpoch, offset) => ({ ...recordsOf(offset)[0]!, leaderEpoch }));
+
+  it('is told with the epoch of the last record that is done', () => {
+    const progress = progressWith();
+    for (const record of inEpochs(0, 0, 2, 3)) progress.receive(record);
+    progress.tracker.complete(2);
+    expect(progress.commitPoint()).toMatchObject({ offset: 0, metadata: 'eb1 0/2 one CB' });
+  });
+
+  it('and with what the earlier owner said, as long as its records were not read again', () => {
+    const progress = progressWith({ metadata: 'eb1 0/3 one CB' });
+    for (const record of inEpochs(0, 0)) progress.receive(record);
+    progress.tracker.complete(0);
+    expect(progress.commitPoint()).toMatchObject({ offset: 1, metadata: 'eb1 0/3 one BB' });
+  });
+
+  it.each<[string, string, readonly number[], readonly number[]]>([
+    ['a leader that moved', 'eb1 0/3 one CBBB', [0, 1, 3, 3, 3, 4], [0, 1, 3, 5]],
+    ['a log that was cut before them', 'eb1 0/3 one CBBB', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    ['a log that was cut at the next record', 'eb1 0/3 one BD', [0, 4, 4, 4, 4], [0, 1, 2, 3, 4]],
+    ['a log that was cut in between', 'eb1 0/3 one CBBB', [0, 0, 3, 4, 4], [0, 1, 3, 4]],
+  ])('is believed of records that were there then: %s', (_, said, epochs, expected) => {
+    const progress = progressWith({ metadata: said });
+    const received = inEpochs(...epochs).filter((record) => progress.receive(record));
+    expect(received.map(({ offset }) => offset)).toEqual(expected);
+    for (const { offset } of received) progress.tracker.complete(offset);
+    expect(progress.commitPoint()).toMatchObject({ offset: epochs.length });
+  });
+
+  it('is discarded where nothing is in the log at its offset', () => {
+    const progress = progressWith({ metadata });
+    progress.tracker.reach(2);
+    expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 2, leaderEpoch: 0 });
+    expect(receive(progress, 2)).toEqual([2]);
+  });
+
+  it('is discarded where reading starts elsewhere', () => {
+    const assigned: AssignedPartition = {
+      topic: 't',
+      partition: 0,
+      position: 1,
+      committed: { offset: 0, metadata, leaderEpoch: 0 },
+    };
+    const progress = new PartitionProgress(assigned, {
+      topicId: 'one',
+      budget: new MetadataBudget(),
+    });
+    expect(receive(progress, 1, 2)).toEqual([1, 2]);
+  });
+});
+
+describe('what passes from one owner to the next', () => {
+  const log = recordsOf(...Array.from({ length: 60 }, (_, index) => 2 * index));
+
+  it('hides no record that is not done, and none that is recorded comes again', () => {
+    const owners = fc.array(fc.array(fc.nat(59), { maxLength: 40 }), { maxLength: 6 });
+    fc.assert(
+      fc.property(owners, fc.integer({ min: 20, max: 300 }), (turns, units) => {
+        const budget = new MetadataBudget();
+        budget.refused(2 * units);
+        const done = new Set<number>();
+        const broken: string[] = [];
+        let committed: AssignedPartition['committed'] = null;
+        for (const picks of turns) {
+          const position: number = committed?.offset ?? 0;
+          const assigned: AssignedPartition = { topic: 't', partition: 0, position, committed };
+          const progress = new PartitionProgress(assigned, { topicId: 'one', budget });
+          const recorded = recordedIn(committed);
+          const received = log
+            .filter(({ offset }) => offset >= progress.tracker.next)
+            .filter((record) => progress.receive(record))
+            .map(({ offset }) => offset);
+          for (const { offset } of log) {
+            const isReceived = received.includes(offset);
+            if (!isReceived && !done.has(offset)) broken.push(`${offset} is hidden`);
+            if (isReceived && recorded(offset)) broken.push(`${offset} comes again`);
+          }
+          for (const pick of picks) {
+            const offset = received[pick % Math.max(received.length, 1)];
+            if (offset === undefined || done.has(offset)) continue;
+            done.add(offset);
+            progress.tracker.complete(offset);
+          }
+          const point = progress.commitPoint();
+          if (!point) continue;
+          const { offset, metadata = null, leaderEpoch = -1 } = point;
+          if (log.some((record) => record.offset < offset && !done.has(record.offset)))
+            broken.push(`${offset} is committed too early`);
+          committed = { offset, metadata, leaderEpoch };
+        }
+        expect(broken).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function recordedIn(committed: AssignedPartition['committed']): (offset: number) => boolean {
+  const start = committed?.offset ?? 0;
+  const runs = decodeMetadata(start, committed?.metadata ?? null)?.runs ?? [];
+  return (offset) => offset < start || runs.some(({ from, to }) => from <= offset && offset < to);
+}

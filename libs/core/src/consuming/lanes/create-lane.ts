@@ -1,0 +1,35 @@
+import type { AssignedPartition } from '@nest-event-bus/broker';
+import { AckMode } from '../../model/states/ack-mode.js';
+import { ListenerType } from '../../model/states/listener-type.js';
+import type { IntakeSettings } from '../session/intake.js';
+import { KeyedLane } from './keyed-lane.js';
+import type { CommitPolicy, KeyedLaneParts, LaneParts } from './lane-parts.js';
+import type { PartitionLane } from './partition-lane.js';
+import { SerialLane } from './serial-lane.js';
+
+export interface LaneOptions extends Omit<LaneParts, 'commits'>, Pick<KeyedLaneParts, 'slots'> {
+  readonly settings: IntakeSettings;
+}
+
+/** As the binding wants its records handed out, and committed. */
+export function createLane(assigned: AssignedPartition, options: LaneOptions): PartitionLane {
+  const { settings } = options;
+  const { by } = settings.processing;
+  const isBatch =
+    settings.listenerType === ListenerType.BATCH || options.processor.processSlice !== undefined;
+  const parts = { ...options, commits: commitPolicyOf(settings, isBatch) };
+  return by === 'partition'
+    ? new SerialLane(assigned, parts)
+    : new KeyedLane(assigned, { ...parts, by });
+}
+
+/** A BATCH listener's progress is that of whole slices, whatever its acknowledgement mode. */
+function commitPolicyOf(
+  { ackMode, strictCommits, isTransactional }: IntakeSettings,
+  isBatch: boolean,
+): CommitPolicy {
+  const isImmediate = ackMode === AckMode.MANUAL_IMMEDIATE;
+  const waits = strictCommits || isTransactional || (isBatch && isImmediate);
+  const after = isImmediate && !isBatch ? 'record' : 'slice';
+  return { after, waits, yields: isTransactional };
+}

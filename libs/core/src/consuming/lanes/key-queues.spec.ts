@@ -1,0 +1,58 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { type KeyQueue, KeyQueues } from './key-queues.js';
+import { LaneDelivery, NO_PAST } from './lane-delivery.js';
+import { recordsOf } from '../session/scripted-session.spec-support.js';
+
+function queues() {
+  const runtime = new VirtualRuntime();
+  const waits: number[] = [];
+  const delivery = (offset: number, waitMs?: number): LaneDelivery => {
+    const until = runtime.monotonic() + (waitMs ?? 0);
+    const wait = { reason: 'backoff', until } as const;
+    const past = waitMs === undefined ? NO_PAST : { ...NO_PAST, wait };
+    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0);
+  };
+  const onWait = ({ record }: LaneDelivery): void => void waits.push(record.offset);
+  const all = new KeyQueues({ runtime, onReady: () => undefined, onWait });
+  return { runtime, waits, delivery, all };
+}
+
+/** The first of its key is at work, and these wait behind it. */
+function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
+  const queue = all.add(key, delivery(0)) as KeyQueue;
+  all.take(queue);
+  for (const offset of behind) all.add(key, delivery(offset));
+  return queue;
+}
+
+describe('records behind one that waits for its time', () => {
+  it('are not in line until that has come', async () => {
+    const world = queues();
+    const { all, delivery, runtime, waits } = world;
+    const queue = atWork(world, 'a', 1, 2);
+    expect([all.size, all.inLine, all.isReady]).toEqual([2, 2, false]);
+    all.putBack(queue, delivery(0, 1_000));
+    all.add('a', delivery(3));
+    expect([all.size, all.inLine, all.isReady]).toEqual([4, 0, false]);
+    await runtime.advance(1_000);
+    expect([all.size, all.inLine, all.isReady]).toEqual([4, 4, true]);
+    expect(waits).toEqual([0]);
+  });
+
+  it('are in line at once where its time was over', () => {
+    const world = queues();
+    const { all, delivery, waits } = world;
+    all.putBack(atWork(world, 'a', 1), delivery(0, 0));
+    expect([all.inLine, all.isReady, waits]).toEqual([2, true, []]);
+  });
+
+  it('are forgotten with it, and what comes after them is in line', async () => {
+    const world = queues();
+    const { all, delivery, runtime } = world;
+    all.putBack(atWork(world, 'a', 1), delivery(0, 1_000));
+    expect(all.takeAll().map(({ record }) => record.offset)).toEqual([0, 1]);
+    expect([all.size, runtime.pendingTimers]).toEqual([0, 0]);
+    atWork(world, 'a', 1);
+    expect(all.inLine).toBe(1);
+  });
+});

@@ -1,0 +1,274 @@
+import type { AssignedPartition } from '@nest-event-bus/broker';
+import type { Backoff } from '@nest-event-bus/broker/runtime';
+import { asError } from '../../errors/as-error.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import { failedBy, isPending } from './outcome-guards.js';
+import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
+import { LaneDelivery } from './lane-delivery.js';
+import {
+  delayOf,
+  holdOf,
+  type KeyedLaneParts,
+  type Setback,
+  type UndecidedRecord,
+} from './lane-parts.js';
+import { PartitionLane } from './partition-lane.js';
+import { whenOutlived } from '../session/previous-handlers.js';
+import { type RecordWait, WaitingRecords } from './waiting-records.js';
+
+/** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
+const MOST_BEYOND_GAP = 100_000;
+
+/**
+ * Hands out records side by side, those of one key one after the other. One that is set back holds
+ * its key only: it stays in memory and comes again, while the watermark waits before it.
+ */
+export class KeyedLane extends PartitionLane {
+  readonly #queues: KeyQueues;
+  readonly #waiting = new WaitingRecords(() => this.parts.observer.onWaiting(this));
+  readonly #running = new Map<LaneDelivery, KeyQueue>();
+  /** Nobody here is at work on these, and all the same nothing of them begins. */
+  readonly #blocked = new Set<KeyQueue>();
+  /** Those that run without a slot. */
+  readonly #overdue = new Set<LaneDelivery>();
+  readonly #enough: number;
+  #isHandingOut = false;
+  #untold = 0;
+
+  constructor(
+    assigned: AssignedPartition,
+    protected override readonly parts: KeyedLaneParts,
+  ) {
+    super(assigned, parts);
+    this.#enough = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
+    this.#queues = new KeyQueues({
+      runtime: parts.runtime,
+      onReady: () => this.run(),
+      onWait: ({ record }, wait) => this.#waiting.begin(record.offset, wait),
+    });
+    this.#waitForPredecessors();
+  }
+
+  get running(): readonly LaneDelivery[] {
+    return [...this.#running.keys()];
+  }
+
+  override get waiting(): WaitingRecords {
+    return this.#waiting;
+  }
+
+  get backlog(): number {
+    return this.pending.size + this.#queues.size;
+  }
+
+  get hasEnough(): boolean {
+    // Far apart, as for the bytes.
+    if (this.isHeavy) return true;
+    if (this.backlog >= (this.isCrowded ? this.#enough : 2 * this.#enough)) return true;
+    return this.progress.isFull || this.tracker.reachBeyondGap >= MOST_BEYOND_GAP;
+  }
+
+  run(): void {
+    if (this.#isHandingOut) return;
+    this.#isHandingOut = true;
+    try {
+      this.#handOut();
+      if (!this.hasEnded && this.#hasRest) this.#tellDone();
+    } catch (error) {
+      this.#onBroken(error);
+    } finally {
+      this.#isHandingOut = false;
+    }
+    this.tellRoom();
+  }
+
+  override end(): void {
+    super.end();
+    for (const delivery of this.#running.keys()) void this.#freeWhenOverdue(delivery);
+  }
+
+  protected dropWaiting(): void {
+    const dropped = [...this.pending.takeAll(), ...this.#queues.takeAll()];
+    if (dropped.length > 0) {
+      this.dropped(dropped);
+      this.#rewindTo(dropped.reduce((low, { record }) => Math.min(low, record.offset), Infinity));
+    }
+    this.#waiting.endAll();
+  }
+
+  /** There is more to begin, as soon as a slot is free. */
+  get #hasNext(): boolean {
+    return this.#queues.isReady || (this.pending.size > 0 && !this.isWaiting);
+  }
+
+  /** With nothing more to begin, what is done waits for no company. */
+  get #hasRest(): boolean {
+    if (this.#hasNext) return false;
+    const isQuiet = this.#running.size === 0;
+    // Records that were done already: the watermark has passed them.
+    if (this.#untold === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
+    // What is in line behind others at work yet makes a slice; unless it is full, which only a commit can mend.
+    return isQuiet || this.#queues.inLine === 0 || this.progress.isFull;
+  }
+
+  #handOut(): void {
+    const { slots } = this.parts;
+    while (this.isOpen) {
+      const { isReady } = this.#queues;
+      if (!isReady && (this.isWaiting || !this.mayTake())) return;
+      if (!slots.isFree) return slots.wait(this);
+      const queue = isReady ? this.#queues.nextReady() : this.#sort(this.pending.take());
+      const delivery = queue && this.#queues.take(queue);
+      if (delivery) this.#begin(queue, delivery);
+    }
+  }
+
+  #sort(delivery: LaneDelivery): KeyQueue | undefined {
+    return this.#queues.add(this.#keyOf(delivery), delivery);
+  }
+
+  /** A slot is free for it. */
+  #begin(queue: KeyQueue, delivery: LaneDelivery): void {
+    const { processor, runtime, slots, observer } = this.parts;
+    const now = runtime.monotonic();
+    delivery.readyAt(runtime.now(), now);
+    let answer: Outcome | PromiseLike<Outcome>;
+    try {
+      answer = processor.process(delivery);
+    } catch (error) {
+      answer = failedBy(error);
+    }
+    if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
+    slots.take();
+    this.#running.set(delivery, queue);
+    delivery.begin(now);
+    answer
+      .then(
+        (outcome) => this.#end(queue, delivery, outcome),
+        (error: unknown) => this.#end(queue, delivery, failedBy(error)),
+      )
+      .then(undefined, (error: unknown) => this.#onBroken(error));
+    observer.onRunning(this);
+  }
+
+  #end(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
+    this.#running.delete(delivery);
+    try {
+      this.#conclude(queue, delivery, outcome);
+    } finally {
+      if (!this.#overdue.delete(delivery)) this.parts.slots.release();
+      if (this.isAwaited && this.#running.size === 0) this.#becomeQuiet();
+    }
+    this.run();
+  }
+
+  #becomeQuiet(): void {
+    this.tellQuiet();
+    if (!this.hasEnded) this.#tellDone();
+  }
+
+  #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
+    const setback = this.settle(delivery, outcome);
+    if (this.hasEnded) return;
+    if (setback) return this.#setBack(queue, delivery, setback);
+    queue.backoff = undefined;
+    this.#waiting.end(delivery.record.offset);
+    const { commits, observer, settings } = this.parts;
+    this.#untold++;
+    const isSlice = this.#untold >= settings.maxPollRecords;
+    if (commits.after === 'record' || isSlice) this.#tellDone();
+    if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
+    else this.#queues.free(queue);
+  }
+
+  #setBack(queue: KeyQueue, { record }: LaneDelivery, setback: Setback): void {
+    const backoff = (queue.backoff ??= this.newBackoff());
+    if (setback.kind === 'undecided') {
+      this.#giveBack(queue, record.offset);
+      return this.stand(holdOf(setback, backoff));
+    }
+    // What nobody asked to wait for goes on with the partition.
+    if (!this.isOpen && setback.kind === 'handed-back' && !setback.delayMs)
+      return this.#giveBack(queue, record.offset);
+    const { runtime, sessionIndex } = this.parts;
+    const past = { ...this.pastOf(record.offset), wait: this.#waitOf(setback, backoff) };
+    this.remember(record.offset, past);
+    if (!this.isOpen) return this.#giveBack(queue, record.offset);
+    const again = new LaneDelivery(record, past, runtime.now(), sessionIndex, this);
+    this.received(again);
+    this.#queues.putBack(queue, again);
+  }
+
+  #waitOf(setback: Exclude<Setback, UndecidedRecord>, backoff: Backoff): RecordWait {
+    const until = this.parts.runtime.monotonic() + delayOf(setback, backoff);
+    if (setback.kind === 'handed-back') return { reason: 'delay', until };
+    return { reason: 'backoff', until, error: setback.error };
+  }
+
+  /** It is to be read again, and so is what waits. */
+  #giveBack(queue: KeyQueue, offset: number): void {
+    this.dropWaiting();
+    this.#rewindTo(offset);
+    this.#queues.free(queue);
+  }
+
+  #blockUntil(queue: KeyQueue, over: Promise<unknown>): void {
+    this.#blocked.add(queue);
+    over
+      .finally(() => this.#blocked.delete(queue))
+      .then(() => this.#goOn(queue))
+      .catch((error: unknown) => this.#onBroken(error));
+  }
+
+  #goOn(queue: KeyQueue): void {
+    this.#queues.free(queue);
+    this.run();
+  }
+
+  /** A handler that never ends must not hold its slot for ever: as many of them would end the session's work. */
+  async #freeWhenOverdue(delivery: LaneDelivery): Promise<void> {
+    const { runtime, settings, slots } = this.parts;
+    await whenOutlived(runtime, [delivery], settings.maxPollIntervalMs);
+    if (!this.#running.has(delivery) || this.#overdue.has(delivery)) return;
+    this.#overdue.add(delivery);
+    slots.release();
+  }
+
+  /** Nothing overtakes a handler of an earlier assignment that has its key. */
+  #waitForPredecessors(): void {
+    const byKey = new Map<Key, LaneDelivery[]>();
+    for (const delivery of this.parts.predecessors) {
+      const key = this.#keyOf(delivery);
+      byKey.set(key, [...(byKey.get(key) ?? []), delivery]);
+    }
+    const { runtime, settings } = this.parts;
+    for (const [key, deliveries] of byKey) {
+      const queue = this.#queues.block(key);
+      this.#blockUntil(queue, whenOutlived(runtime, deliveries, settings.maxPollIntervalMs));
+    }
+  }
+
+  #rewindTo(offset: number): void {
+    const atWork = new Set(this.running.map(({ record }) => record.offset));
+    this.tracker.rewindTo(offset, atWork);
+  }
+
+  #tellDone(): void {
+    this.#untold = 0;
+    this.parts.observer.onDone(this);
+  }
+
+  #keyOf({ record: { key, offset } }: LaneDelivery): Key {
+    if (this.parts.by === 'none') return offset;
+    return key === null ? null : key.toString('latin1');
+  }
+
+  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  #onBroken(error: unknown): void {
+    this.dropWaiting();
+    this.#queues.keepOnly(new Set([...this.#running.values(), ...this.#blocked]));
+    if (this.hasEnded) return;
+    this.#rewindTo(this.tracker.watermark);
+    this.stand(holdOf({ kind: 'failed', error: asError(error) }, this.newBackoff()));
+  }
+}

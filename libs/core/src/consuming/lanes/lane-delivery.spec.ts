@@ -1,0 +1,66 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
+
+describe('the signals of a delivery', () => {
+  const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
+
+  it('are not made for a handler that does not ask', () => {
+    const made = jest.spyOn(globalThis, 'AbortController');
+    delivery().abort(new Error('over'));
+    expect(made).not.toHaveBeenCalled();
+    made.mockRestore();
+  });
+
+  it('tell who asks late, too', () => {
+    const aborted = delivery();
+    const reason = new Error('over');
+    aborted.abort(reason);
+    expect([aborted.signal.reason, aborted.waitSignal.reason]).toEqual([reason, reason]);
+  });
+
+  it('end waits before they end the work', () => {
+    const running = delivery();
+    const { signal, waitSignal } = running;
+    running.abortWaits(new Error('paused'));
+    expect([signal.aborted, waitSignal.aborted]).toEqual([false, true]);
+    running.abort(new Error('lost'));
+    expect(signal.aborted).toBe(true);
+    expect(running.signal).toBe(signal);
+  });
+});
+
+describe('the end of a delivery', () => {
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])('is told to who asks for it, where it comes %s that', async (_, isOver) => {
+    const delivery = new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
+    if (isOver) delivery.end();
+    const told = delivery.whenEnded();
+    delivery.end();
+    await expect(told).resolves.toBeUndefined();
+  });
+});
+
+describe('the next delivery of a record that failed', () => {
+  it('knows the failure, also where a decision about it could not be carried out at once', () => {
+    const failed = (message: string, more: Partial<FailedOutcome> = {}): FailedOutcome => ({
+      kind: 'failed',
+      error: new Error(message),
+      attempts: 3,
+      ...more,
+    });
+    const next = (past: Past, outcome: FailedOutcome) =>
+      new LaneDelivery({} as BrokerRecord, past, 0, 0).after(outcome);
+    const waiting = next(NO_PAST, failed('no stock', { until: 'decided' }));
+    expect(waiting.undecided).toMatchObject({ error: { message: 'no stock' }, attempts: 3 });
+    const refused = next({ ...waiting, decision: 'dead-letter' }, failed('gone', { attempts: 0 }));
+    expect(refused).toMatchObject({ decision: 'dead-letter', calls: 3 });
+    expect(refused.undecided).toBe(waiting.undecided);
+    const another = next(waiting, failed('no stock yet'));
+    expect(another.undecided).toMatchObject({ error: { message: 'no stock yet' } });
+    const unrouted = failed('no price', { attempts: 0 });
+    expect(next(another, failed('no such topic', { unrouted })).undecided).toBe(unrouted);
+  });
+});

@@ -1,0 +1,86 @@
+import type { TopicPartition } from '@nest-event-bus/broker';
+import type { LaneDelivery } from './lane-delivery.js';
+import type { LaneMemory } from './buffer-limit.js';
+import type { LingeringHandlers, WorkingSession } from '../session/lingering-handlers.js';
+import type { PartitionLane } from './partition-lane.js';
+
+/** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
+export class Lanes implements Iterable<PartitionLane>, WorkingSession {
+  readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
+  readonly #all = new Set<PartitionLane>();
+  readonly #lingering = new Set<PartitionLane>();
+  readonly #leave: () => void;
+
+  constructor(
+    private readonly handlers: LingeringHandlers,
+    private readonly memory: LaneMemory,
+  ) {
+    this.#leave = handlers.join(this);
+  }
+
+  /** No lane is added any more; what still runs is known to the container. */
+  close(): void {
+    for (const lane of [...this.#all]) this.remove(lane);
+    this.#leave();
+  }
+
+  [Symbol.iterator](): IterableIterator<PartitionLane> {
+    return this.#all.values();
+  }
+
+  get(topic: string, partition: number): PartitionLane | undefined {
+    return this.#topics.get(topic)?.[partition];
+  }
+
+  /** Those of these partitions that are ours. */
+  of(partitions: readonly TopicPartition[]): readonly PartitionLane[] {
+    return partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []);
+  }
+
+  owns(lane: PartitionLane): boolean {
+    return this.#all.has(lane);
+  }
+
+  add(lane: PartitionLane): void {
+    const { topic, partition } = lane;
+    let lanes = this.#topics.get(topic);
+    if (!lanes) this.#topics.set(topic, (lanes = []));
+    lanes[partition] = lane;
+    this.#all.add(lane);
+    this.memory.enter();
+  }
+
+  /** Of a lane that has ended. Its handler may go on; until it is done nobody else gets the partition's records here. */
+  remove(lane: PartitionLane): void {
+    const { topic, partition } = lane;
+    if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
+    if (this.#all.delete(lane)) this.memory.leave();
+    const { running } = lane;
+    if (running.length === 0) return;
+    this.handlers.add(lane.name, running);
+    this.#lingering.add(lane);
+    void lane.whenQuiet().then(() => this.#lingering.delete(lane));
+  }
+
+  get lingering(): readonly PartitionLane[] {
+    return [...this.#lingering];
+  }
+
+  /** Of whatever session of the container, and of earlier ones, that this partition was assigned to before. */
+  predecessorsOf(partition: string): readonly LaneDelivery[] {
+    return this.handlers.of(partition, this);
+  }
+
+  atWorkOn(partition: string): readonly LaneDelivery[] {
+    return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
+  }
+
+  /** Running handlers of partitions that are ours. */
+  get current(): readonly LaneDelivery[] {
+    return [...this.#all].flatMap((lane) => lane.running);
+  }
+
+  get running(): readonly LaneDelivery[] {
+    return [...this.#all, ...this.#lingering].flatMap((lane) => lane.running);
+  }
+}

@@ -1,0 +1,29 @@
+import { asError } from '../../errors/as-error.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+
+export function isPending<T extends object>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
+  return typeof (answer as Partial<PromiseLike<T>> | undefined)?.then === 'function';
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
+  'succeeded',
+  'discarded',
+  'retried',
+  'dead-lettered',
+  'failed',
+  'handed-back',
+]);
+
+/** Whatever a processor gives back: only a known word may move the watermark. */
+export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
+  return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
+}
+
+export function noOutcome(): Outcome {
+  const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
+  return { kind: 'failed', error };
+}
+
+export function failedBy(thrown: unknown): Outcome {
+  return { kind: 'failed', error: asError(thrown) };
+}

@@ -1,0 +1,262 @@
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
+import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
+import { reconciles, watched } from '../session/intake-world.spec-support.js';
+import { GateBench, recordsOf } from '../session/scripted-session.spec-support.js';
+
+describe('a lane', () => {
+  it('does what is answered at once without giving up its turn, and says so once per slice', () => {
+    const bench = new GateBench();
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
+    lane.run();
+    expect([bench.handled, bench.done, lane.tracker.watermark]).toEqual([[0, 1, 2, 3, 4], 2, 5]);
+    expect(lane.commitPoint()).toMatchObject({ offset: 5, leaderEpoch: 0 });
+    lane.confirm({ topic: 't', partition: 0, offset: 5 });
+    expect(lane.commitPoint()).toBeUndefined();
+  });
+
+  it('takes only its part of what was polled', () => {
+    const bench = new GateBench();
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2, 3), 1, 3, 0);
+    lane.run();
+    expect(bench.handled).toEqual([1, 2]);
+  });
+
+  it('that is held finishes what runs, drops the rest, and is released behind it', async () => {
+    const gate = new Deferred<Outcome>();
+    const bench = new GateBench((offset) => (offset === 1 ? gate.promise : succeeded));
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
+    lane.run();
+    lane.hold();
+    expect([lane.backlog, lane.tracker.next, lane.tracker.watermark]).toEqual([0, 2, 1]);
+    lane.release();
+    lane.offer(recordsOf(2, 3), 0, 2, 0);
+    lane.run();
+    expect(bench.handled).toEqual([0, 1]);
+    gate.resolve(succeeded);
+    await bench.runtime.settle();
+    expect([bench.handled, lane.tracker.watermark]).toEqual([[0, 1, 2, 3], 4]);
+    expect(reconciles(bench.tally.counts)).toBe(true);
+  });
+
+  it('that has ended counts what ends later, and moves nothing', async () => {
+    const gate = new Deferred<Outcome>();
+    const bench = new GateBench(() => gate.promise);
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1), 0, 2, 0);
+    lane.run();
+    lane.end();
+    const quiet = watched(lane.whenQuiet());
+    await bench.runtime.settle();
+    expect(quiet.ended).toBe(false);
+    gate.resolve(succeeded);
+    await bench.runtime.settle();
+    expect(quiet.ended).toBe(true);
+    expect([bench.late, lane.commitPoint(), bench.done]).toEqual([['0 succeeded'], undefined, 0]);
+    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 1, inFlight: 0 });
+  });
+
+  it('says what was done before whoever waits for quiet goes on', async () => {
+    const gate = new Deferred<Outcome>();
+    const bench = new GateBench(() => gate.promise);
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1), 0, 2, 0);
+    lane.run();
+    lane.hold();
+    const done = lane.whenQuiet().then(() => bench.done);
+    gate.resolve(succeeded);
+    expect(await done).toBe(1);
+  });
+
+  it('stands at the failed record, with the ones behind it given back', () => {
+    const error = new Error('no');
+    const bench = new GateBench((offset) => (offset === 1 ? { kind: 'failed', error } : succeeded));
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.run();
+    expect(lane.isHeld).toBe(true);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
+    expect(bench.holds).toMatchObject([{ kind: 'failed', error }]);
+    expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
+  });
+
+  it('passes at once what was done behind the failed record, when that one is done', async () => {
+    const failed: Outcome = { kind: 'failed', error: new Error('no') };
+    const answers = [[succeeded, failed, succeeded], [succeeded]];
+    const bench = new GateBench(undefined, () => answers.shift() ?? []);
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.run();
+    await bench.runtime.settle();
+    lane.release();
+    lane.offer(recordsOf(1), 0, 1, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
+  });
+
+  /** Answers for one record after the other, when it is told to. */
+  class Stretches {
+    readonly calls: number[][] = [];
+    #answer = new Deferred<readonly Outcome[]>();
+    readonly bench = new GateBench(undefined, (slice) => {
+      this.calls.push(slice.map(({ record }) => record.offset));
+      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal!));
+      return this.#answer.promise;
+    });
+    readonly signals: AbortSignal[] = [];
+    readonly lane = this.bench.lane();
+
+    start(...offsets: readonly number[]): void {
+      this.lane.offer(recordsOf(...offsets), 0, offsets.length, 0);
+      this.lane.run();
+    }
+
+    async answer(...outcomes: readonly Outcome[]): Promise<void> {
+      const { resolve } = this.#answer;
+      this.#answer = new Deferred();
+      resolve(outcomes);
+      await this.bench.runtime.settle();
+    }
+  }
+
+  it('asks again for what a call has not come to, and knows meanwhile what is done', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await stretches.answer(succeeded);
+    expect([lane.tracker.watermark, lane.running.length]).toEqual([1, 2]);
+    await stretches.answer(succeeded, succeeded);
+    await stretches.answer(succeeded);
+    expect(calls).toEqual([[0, 1, 2], [1, 2], [3]]);
+    expect(lane.tracker.watermark).toBe(4);
+    expect(bench.tally.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
+  });
+
+  it('begins the clock of a handler with its call', async () => {
+    const stretches = new Stretches();
+    stretches.start(0, 1, 2);
+    await stretches.bench.runtime.advance(20_000);
+    await stretches.answer(succeeded);
+    expect(stretches.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
+      [stretches.bench.runtime.monotonic(), 2],
+      [stretches.bench.runtime.monotonic(), 0],
+    ]);
+  });
+
+  it('cuts a slice whose calls take too long, and has the rest read again', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await bench.runtime.advance(42_001);
+    await stretches.answer(succeeded);
+    expect(bench.holds).toEqual([{ kind: 'slice-cut' }]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
+    expect(bench.tally.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
+    lane.release();
+    stretches.start(1, 2, 3);
+    expect(calls).toEqual([
+      [0, 1, 2],
+      [1, 2, 3],
+    ]);
+  });
+
+  it.each([
+    ['is held', false],
+    ['was held meanwhile', true],
+  ])('that %s makes no other call', async (_, isReleased) => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2, 3);
+    lane.hold();
+    lane.abortWaits(new DeliveryAbortedException('paused'));
+    const quiet = watched(lane.whenQuiet());
+    if (isReleased) lane.release();
+    await stretches.answer(succeeded);
+    expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.isHeld]).toEqual([1, 1, true]);
+    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
+    lane.release();
+    stretches.start(1, 2, 3);
+    expect(calls.at(-1)).toEqual([1, 2, 3]);
+    expect(stretches.signals.at(-1)?.aborted).toBe(false);
+  });
+
+  it('that has ended makes no other call', async () => {
+    const stretches = new Stretches();
+    const { bench, lane, calls } = stretches;
+    stretches.start(0, 1, 2);
+    const ended = Promise.all(lane.running.map((delivery) => delivery.whenEnded()));
+    lane.end();
+    await stretches.answer(succeeded);
+    await ended;
+    expect([calls.length, bench.late, lane.commitPoint()]).toEqual([1, ['0 succeeded'], undefined]);
+    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
+  });
+
+  it('stands at the record that failed, with what a call has not come to given back', async () => {
+    const stretches = new Stretches();
+    const { bench, lane } = stretches;
+    stretches.start(0, 1, 2, 3);
+    await stretches.answer(succeeded, { kind: 'failed', error: new Error('no') });
+    expect(bench.holds).toMatchObject([{ kind: 'failed' }]);
+    expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
+    expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
+  });
+
+  it('knows where its records are when taking them goes wrong', async () => {
+    const bench = new GateBench(undefined, (slice) => slice.map(() => succeeded));
+    const dueAt = ({ offset }: { readonly offset: number }): number => {
+      if (offset === 2) throw new TypeError('no time');
+      return 0;
+    };
+    const lane = bench.lane(0, bench.runtime, { dueAt });
+    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect(bench.holds).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
+    expect([lane.tracker.watermark, lane.tracker.next]).toEqual([0, 0]);
+    expect(bench.tally.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
+  });
+
+  it('says that it is quiet, and where its records are, when telling of a late end goes wrong', async () => {
+    const stretches = new Stretches();
+    const { bench, lane } = stretches;
+    stretches.start(0, 1, 2);
+    lane.end();
+    const quiet = watched(lane.whenQuiet());
+    bench.onLate = () => {
+      throw new Error('no log');
+    };
+    await stretches.answer(succeeded, succeeded, succeeded);
+    expect(quiet.ended).toBe(true);
+    expect(bench.tally.counts).toMatchObject({ received: 3, inFlight: 0 });
+    expect(reconciles(bench.tally.counts)).toBe(true);
+  });
+
+  it.each([
+    ['no outcome', () => []],
+    ['nothing at all', () => undefined as never],
+    ['a promise of nothing', () => Promise.resolve(undefined) as never],
+    [
+      'an exception',
+      () => {
+        throw new TypeError('escaped');
+      },
+    ],
+  ])('treats %s for a slice as failures', async (_, processSlice) => {
+    const bench = new GateBench(undefined, processSlice);
+    const lane = bench.lane();
+    lane.offer(recordsOf(0, 1), 0, 2, 0);
+    lane.run();
+    await bench.runtime.settle();
+    expect(lane.isHeld).toBe(true);
+    expect(bench.holds).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
+    expect(bench.tally.counts.failed).toBeGreaterThan(0);
+    expect(reconciles(bench.tally.counts)).toBe(true);
+    expect(lane.tracker.watermark).toBeLessThan(2);
+  });
+});

@@ -1,0 +1,304 @@
+import type {
+  AssignedPartition,
+  BrokerRecord,
+  OffsetCommit,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
+import type { Assignment, CommittingMember } from '../../model/records/assignment.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import { isOutcome, noOutcome } from './outcome-guards.js';
+import type { DeliveryAbortedException } from '../../errors/delivery-errors.js';
+import { DueWait } from './due-wait.js';
+import type { Decision } from '../../model/outcomes/delivery.js';
+import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
+import type { Hold, LaneParts, Setback } from './lane-parts.js';
+import type { OffsetTracker } from '../commits/offset-tracker.js';
+import { nameOf } from './partition-name.js';
+import { PartitionProgress } from '../commits/partition-progress.js';
+import { PendingQueue } from './pending-queue.js';
+import type { WaitingRecords } from './waiting-records.js';
+
+type Phase = 'open' | 'held' | 'ended';
+
+/**
+ * One assignment of one partition, from the records that were read to what is to be committed.
+ *
+ *   offer ──► pending ──► running ──► progress ──► commit point
+ *               │            └── failed, handed back ──► handed out again, later
+ *               └── hold, end: dropped, read again later
+ *
+ * Assigned again, the partition gets another lane; what ends in this one is never taken for a
+ * delivery of that one.
+ */
+export abstract class PartitionLane implements TopicPartition, Assignment {
+  readonly topic: string;
+  readonly partition: number;
+  readonly name: string;
+  /** More is buffered than is good: nothing is asked for meanwhile. */
+  isCrowded = false;
+  protected readonly pending = new PendingQueue();
+  protected readonly progress: PartitionProgress;
+  readonly #due: DueWait | undefined;
+  /** Of records that were handed out and are not done. */
+  readonly #pasts = new Map<number, Past>();
+  #heldBytes = 0;
+  #phase: Phase = 'open';
+  #cutOff: readonly LaneDelivery[] = [];
+  #quiet: Deferred | undefined;
+
+  constructor(
+    assigned: AssignedPartition,
+    protected readonly parts: LaneParts,
+  ) {
+    const { topic, partition } = assigned;
+    this.topic = topic;
+    this.partition = partition;
+    this.name = nameOf(topic, partition);
+    this.progress = new PartitionProgress(assigned, parts.progress);
+    const { processor, runtime } = parts;
+    if (processor.dueAt)
+      this.#due = new DueWait(
+        runtime,
+        (record) => processor.dueAt!(record),
+        () => this.run(),
+      );
+  }
+
+  /** Those that a handler has and has not answered yet. */
+  abstract get running(): readonly LaneDelivery[];
+
+  /** Records that wait for their turn. */
+  abstract get backlog(): number;
+
+  /** Nothing more is to be read for it at the moment. */
+  abstract get hasEnough(): boolean;
+
+  /** Goes on with what is pending; what can be done at once is done when this returns. */
+  abstract run(): void;
+
+  get tracker(): OffsetTracker {
+    return this.progress.tracker;
+  }
+
+  get isHeld(): boolean {
+    return this.#phase === 'held';
+  }
+
+  get hasEnded(): boolean {
+    return this.#phase === 'ended';
+  }
+
+  /** Those that a handler had when it ended: what that does comes to nothing, and they are delivered again. */
+  get cutOff(): readonly LaneDelivery[] {
+    return this.#cutOff;
+  }
+
+  /** Its first record is not due yet. */
+  get isWaiting(): boolean {
+    return this.#due?.isWaiting ?? false;
+  }
+
+  /** Its records that wait while others go on, where a lane has such. */
+  get waiting(): WaitingRecords | undefined {
+    return undefined;
+  }
+
+  /** What keeps one of those that have a handler's answer from being over. */
+  get trouble(): Error | undefined {
+    return this.running.find(({ trouble }) => trouble)?.trouble;
+  }
+
+  /** What was last known to be committed, or where it started. */
+  get committed(): number {
+    return this.progress.committed;
+  }
+
+  /** Takes the records from..to of the array, all of this partition. */
+  offer(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
+    const { sessionIndex } = this.parts;
+    for (let index = from; index < to; index++) {
+      const record = records[index] as BrokerRecord;
+      if (!this.progress.receive(record)) continue;
+      const past = this.#pasts.size === 0 ? NO_PAST : this.pastOf(record.offset);
+      const delivery = new LaneDelivery(record, past, receivedAt, sessionIndex, this);
+      this.pending.add(delivery);
+      this.received(delivery);
+    }
+  }
+
+  /** It has failed here, and is not done. */
+  hasFailed(offset: number): boolean {
+    return this.pastOf(offset).failures > 0;
+  }
+
+  /** What becomes of a record whose partition waited for somebody to say. */
+  decide(offset: number, decision: Decision): void {
+    const { decision: _, ...past } = this.pastOf(offset);
+    this.#pasts.set(offset, decision === 'retry' ? past : { ...past, decision });
+  }
+
+  /** Nothing more is handed out. What is pending is dropped, to be read again from `tracker.next` on. */
+  hold(): void {
+    if (this.#phase === 'open') this.#phase = 'held';
+    this.#drop();
+  }
+
+  release(): void {
+    if (this.#phase === 'held') this.#phase = 'open';
+  }
+
+  /** The assignment is over, or its time is: what ends from now on does not move the watermark. */
+  end(): void {
+    if (this.#phase !== 'ended') this.#cutOff = this.running;
+    this.#phase = 'ended';
+    this.#drop();
+  }
+
+  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
+  disown(): void {
+    this.progress.disown();
+  }
+
+  abort(reason: DeliveryAbortedException): void {
+    for (const delivery of this.running) delivery.abort(reason);
+  }
+
+  abortWaits(reason: DeliveryAbortedException): void {
+    for (const delivery of this.running) delivery.abortWaits(reason);
+  }
+
+  /** Resolves when no handler runs. Asked of a lane that is held or has ended. */
+  whenQuiet(): Promise<void> {
+    if (this.running.length === 0) return Promise.resolve();
+    return (this.#quiet ??= new Deferred()).promise;
+  }
+
+  /** What is to be committed; undefined when nothing is new. */
+  commitPoint(): OffsetCommit | undefined {
+    if (this.parts.commits.yields && this.running.length > 0) return undefined;
+    return this.progress.commitPoint();
+  }
+
+  member(): CommittingMember | undefined {
+    return this.hasEnded ? undefined : this.parts.membership?.member(this);
+  }
+
+  async stored(): Promise<number> {
+    return (await this.parts.membership?.stored(this)) ?? 0;
+  }
+
+  confirm(commit: OffsetCommit): void {
+    this.progress.confirm(commit);
+    this.tellRoom();
+  }
+
+  /** It waits here, or is at work, until it is settled or dropped. */
+  protected received(delivery: LaneDelivery): void {
+    this.parts.tally.received();
+    this.#heldBytes += bytesOf(delivery);
+  }
+
+  /** These are handed out by somebody else, or here once they are read again. */
+  protected dropped(deliveries: readonly LaneDelivery[]): void {
+    this.parts.tally.dropped(deliveries.length);
+    for (const delivery of deliveries) this.#heldBytes -= bytesOf(delivery);
+  }
+
+  /** By the bytes of what it holds. Far apart, so that the fetching does not start and stop for each record. */
+  protected get isHeavy(): boolean {
+    const { enoughBytes } = this.parts.memory;
+    return this.#heldBytes >= (this.isCrowded ? enoughBytes / 2 : enoughBytes);
+  }
+
+  /** Gives up what waits for its turn: it is not done, and it is not at work. */
+  protected abstract dropWaiting(): void;
+
+  protected get isOpen(): boolean {
+    return this.#phase === 'open';
+  }
+
+  /** Whether the first of those that are pending may be handed out. */
+  protected mayTake(): boolean {
+    const { first } = this.pending;
+    if (this.#phase !== 'open' || !first) return false;
+    return this.#due === undefined || this.#due.admits(first);
+  }
+
+  protected pastOf(offset: number): Past {
+    return this.#pasts.get(offset) ?? NO_PAST;
+  }
+
+  protected remember(offset: number, past: Past): void {
+    this.#pasts.set(offset, past);
+  }
+
+  /** Counts what became of it; gives what keeps its record from being done, if anything does. */
+  protected settle(delivery: LaneDelivery, given: Outcome | undefined): Setback | undefined {
+    const outcome = isOutcome(given) ? given : noOutcome();
+    this.parts.tally.settled(outcome.kind);
+    this.#heldBytes -= bytesOf(delivery);
+    delivery.end();
+    if (this.#phase === 'ended') {
+      this.parts.observer.onLate(this, delivery, outcome);
+      return undefined;
+    }
+    const { offset } = delivery.record;
+    switch (outcome.kind) {
+      case 'succeeded':
+      case 'discarded':
+      case 'retried':
+      case 'dead-lettered':
+        this.progress.tracker.complete(offset);
+        if (this.#pasts.size > 0) this.#pasts.delete(offset);
+        return undefined;
+      case 'failed': {
+        const { error, delayMs, until } = outcome;
+        this.#pasts.set(offset, delivery.after(outcome));
+        if (until === 'decided') return { kind: 'undecided', error, offset };
+        return { kind: 'failed', error, ...(delayMs !== undefined && { delayMs }) };
+      }
+      case 'handed-back': {
+        const { delayMs } = outcome;
+        this.#pasts.set(offset, delivery.after());
+        return { kind: 'handed-back', ...(delayMs !== undefined && { delayMs }) };
+      }
+    }
+  }
+
+  /** The whole partition is to wait. */
+  protected stand(hold: Hold): void {
+    if (this.#phase === 'open') this.#phase = 'held';
+    this.parts.observer.onHold(this, hold);
+  }
+
+  protected newBackoff(): Backoff {
+    return new Backoff(this.parts.runtime, this.parts.settings.failureBackoff);
+  }
+
+  /** Whoever waits for quiet can commit what has just ended. */
+  protected tellQuiet(): void {
+    this.#quiet?.resolve();
+    this.#quiet = undefined;
+  }
+
+  protected get isAwaited(): boolean {
+    return this.#quiet !== undefined;
+  }
+
+  protected tellRoom(): void {
+    if (this.isCrowded && !this.hasEnough) this.parts.observer.onRoom(this);
+  }
+
+  #drop(): void {
+    this.#due?.callOff();
+    this.dropWaiting();
+  }
+}
+
+/** What the objects around a record take. */
+const AROUND_A_RECORD = 400;
+
+function bytesOf({ record }: LaneDelivery): number {
+  return record.sizeInBytes + AROUND_A_RECORD;
+}

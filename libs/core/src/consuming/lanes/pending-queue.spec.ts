@@ -1,0 +1,23 @@
+import { LaneDelivery, NO_PAST } from './lane-delivery.js';
+import { PendingQueue } from './pending-queue.js';
+import { recordsOf } from '../session/scripted-session.spec-support.js';
+
+const delivery = (offset: number): LaneDelivery =>
+  new LaneDelivery(recordsOf(offset)[0]!, NO_PAST, 0, 0);
+
+describe('what waits for its turn', () => {
+  it('comes in the order of the log, however long the queue is never empty', () => {
+    const queue = new PendingQueue();
+    for (let offset = 0; offset < 3; offset++) queue.add(delivery(offset));
+    const taken: number[] = [];
+    for (let offset = 3; offset < 5_000; offset++) {
+      queue.add(delivery(offset));
+      taken.push(queue.take().record.offset);
+      expect(queue.size).toBe(3);
+    }
+    expect(taken).toEqual(Array.from(taken, (_, index) => index));
+    expect(queue.first?.record.offset).toBe(4_997);
+    queue.takeAll();
+    expect([queue.size, queue.first]).toEqual([0, undefined]);
+  });
+});

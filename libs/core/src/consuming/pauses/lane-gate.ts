@@ -1,0 +1,285 @@
+import {
+  FencedError,
+  PoisonBatchError,
+  type ConsumerSession,
+  type DriverLogger,
+  type PartitionError,
+} from '@nest-event-bus/broker';
+import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import { FailingPartitions } from '../session/failing-partitions.js';
+import type { PartitionPause } from '../session/intake.js';
+import type { Decision } from '../../model/outcomes/delivery.js';
+import type { UndecidedRecord } from '../lanes/lane-parts.js';
+import type { Lanes } from '../lanes/lanes.js';
+import type { PartitionLane } from '../lanes/partition-lane.js';
+import type { PauseLedger } from './pause-ledger.js';
+import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
+
+export interface LaneGateParts {
+  readonly session: Pick<ConsumerSession, 'pause' | 'resume' | 'seek' | 'position'>;
+  readonly ledger: PauseLedger;
+  readonly lanes: Lanes;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  /** A partition waits, or no longer does. */
+  onChange(): void;
+}
+
+export interface Wait {
+  readonly reason: Extract<PauseReason, 'backoff' | 'delay'>;
+  readonly delayMs: number;
+  readonly error?: Error;
+  /** Over as soon as a pause of the whole session is: nobody chose its length. */
+  readonly isSoft: boolean;
+}
+
+interface Waiting extends Wait {
+  readonly timer: Timer;
+}
+
+interface Stop {
+  readonly error: PartitionError;
+  readonly timer: Timer | undefined;
+}
+
+/** A batch may have been broken on its way only, so it is fetched again. */
+const POISON_RETRY_MS = 30_000;
+const RETRIED: readonly PauseReason[] = ['backoff'];
+
+/** Opens and closes partitions as the ledger says: at the driver, and at their lanes. */
+export class LaneGate {
+  readonly #waiting = new Map<PartitionLane, Waiting[]>();
+  readonly #stops = new Map<PartitionLane, Stop>();
+  readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
+  readonly #failing: FailingPartitions;
+
+  constructor(private readonly parts: LaneGateParts) {
+    this.#failing = new FailingPartitions(parts.runtime, parts.logger);
+  }
+
+  /** A lane has begun. The driver keeps the pauses of an earlier assignment: they are set anew. */
+  enter(lane: PartitionLane): void {
+    if (this.parts.ledger.holds(lane.name)) this.#shut(lane);
+    else this.parts.session.resume([lane]);
+  }
+
+  /** A lane has ended: its timers and reasons end with it. */
+  leave(lane: PartitionLane): void {
+    for (const { timer } of this.#waiting.get(lane) ?? []) timer.cancel();
+    this.#waiting.delete(lane);
+    this.#undecided.delete(lane);
+    this.#forgetStop(lane);
+    this.parts.ledger.forget(lane.name);
+  }
+
+  /** It is being handed back: no timer opens it again. */
+  retire(lane: PartitionLane): void {
+    this.parts.ledger.add('shutdown', lane.name);
+    this.#apply(lane);
+  }
+
+  /** Puts the session's reasons into effect. */
+  update(): void {
+    for (const lane of this.parts.lanes) this.#apply(lane);
+  }
+
+  /** Ends the waits whose length nobody chose. */
+  endSoftWaits(): void {
+    for (const [lane, waits] of this.#waiting)
+      for (const wait of waits) if (wait.isSoft) this.#endWait(lane, wait);
+  }
+
+  hold(lane: PartitionLane, wait: Wait): void {
+    if (!this.parts.lanes.owns(lane)) return;
+    const earlier = this.#waiting.get(lane)?.find(({ reason }) => reason === wait.reason);
+    if (earlier) this.#remove(lane, earlier);
+    const timer = this.parts.runtime.setTimer(() => this.#endWait(lane, waiting), wait.delayMs);
+    const waiting: Waiting = { ...wait, timer };
+    this.#waiting.set(lane, [...(this.#waiting.get(lane) ?? []), waiting]);
+    this.parts.ledger.add(wait.reason, lane.name);
+    this.#apply(lane);
+    this.parts.onChange();
+  }
+
+  /** No timer opens it again, and no resume: only a decision. */
+  holdUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
+    if (!this.parts.lanes.owns(lane)) return;
+    const earlier = this.#undecided.get(lane);
+    // The other one comes again once this one is decided.
+    if (!earlier || record.offset < earlier.offset) this.#undecided.set(lane, record);
+    this.parts.ledger.add('strict', lane.name);
+    this.#apply(lane);
+    this.parts.onChange();
+  }
+
+  /** False where nothing waits for a decision, or another record than the one that is meant. */
+  decide(lane: PartitionLane, decision: Decision, offset?: number): boolean {
+    const record = this.#undecided.get(lane);
+    if (!record) return offset !== undefined && this.#decideFailed(lane, decision, offset);
+    if (record.offset !== (offset ?? record.offset)) return false;
+    this.#undecided.delete(lane);
+    this.parts.ledger.remove('strict', lane.name);
+    lane.decide(record.offset, decision);
+    this.#apply(lane);
+    this.parts.onChange();
+    return true;
+  }
+
+  /** It waits to be tried again, by itself or until its circuit closes. Only by name: nobody is to pass over another one. */
+  #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
+    const isNext = lane.isHeld && offset === lane.tracker.next;
+    const isSetBack = lane.hasFailed(offset) || this.parts.ledger.has('backoff', lane.name);
+    if (!isNext || !isSetBack) return false;
+    lane.decide(offset, decision);
+    const backoff = this.#waiting.get(lane)?.find(({ reason }) => reason === 'backoff');
+    if (backoff) this.#endWait(lane, backoff);
+    return true;
+  }
+
+  /** Records of it begin to wait, or none does any more. The lane goes on, and so stays open. */
+  follow(lane: PartitionLane): void {
+    this.#failing.follow(lane);
+    this.parts.onChange();
+  }
+
+  /** It has more than it should hold: the others go on. */
+  crowd(lane: PartitionLane): void {
+    if (lane.isCrowded) return;
+    lane.isCrowded = true;
+    this.parts.ledger.add('backpressure', lane.name);
+    this.parts.session.pause([lane]);
+  }
+
+  relieve(lane: PartitionLane): void {
+    lane.isCrowded = false;
+    if (!this.parts.lanes.owns(lane)) return;
+    this.parts.ledger.remove('backpressure', lane.name);
+    if (!lane.isHeld && !lane.hasEnded) this.parts.session.resume([lane]);
+  }
+
+  /** The driver cannot read on. What was read before goes on. */
+  stop(lane: PartitionLane, error: PartitionError): void {
+    this.#stops.get(lane)?.timer?.cancel();
+    const isWorthRetrying = error instanceof PoisonBatchError;
+    const timer = isWorthRetrying
+      ? this.parts.runtime.setTimer(() => this.#readAgain(lane), POISON_RETRY_MS)
+      : undefined;
+    this.#stops.set(lane, { error, timer });
+    this.parts.onChange();
+  }
+
+  /** Its records come (again). */
+  flows(lane: PartitionLane): void {
+    if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
+    this.#forgetStop(lane);
+    this.parts.onChange();
+  }
+
+  /** The driver reads on from there. */
+  seek(lane: PartitionLane, offset: number): void {
+    try {
+      this.parts.session.seek(lane, offset);
+    } catch (error) {
+      // It was taken away in this very moment; its next owner starts at what is committed.
+      const isExpected = error instanceof FencedError;
+      this.parts.logger[isExpected ? 'debug' : 'error']('A partition could not be sought', {
+        partition: lane.name,
+        offset,
+        reason: (error as Error).message,
+      });
+    }
+  }
+
+  pauses(): readonly PartitionPause[] {
+    return [...this.parts.lanes].flatMap((lane) => {
+      const stop = this.#stops.get(lane);
+      const undecided = this.#undecided.get(lane);
+      const own = this.#reasonsOf(lane);
+      const reasons = own.length === 0 && stop?.timer ? RETRIED : own;
+      if (reasons.length === 0 && !stop) return [];
+      const waiting = this.#waiting.get(lane)?.findLast((wait) => wait.error);
+      const error =
+        (stop ?? undecided ?? waiting ?? lane.waiting?.lowestFailed)?.error ?? lane.trouble;
+      const { topic, partition } = lane;
+      return [
+        {
+          topic,
+          partition,
+          reasons,
+          ...(error && { error }),
+          ...(undecided && { undecidedOffset: undecided.offset }),
+        },
+      ];
+    });
+  }
+
+  /** A lane that waits for its first record to become due, or has records that wait, keeps what it has, and so is not shut. */
+  #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
+    const { ledger } = this.parts;
+    const { waiting } = lane;
+    const isDelayed = lane.isWaiting || waiting?.has('delay');
+    const isBackedOff = waiting?.has('backoff') || lane.trouble !== undefined;
+    if (!isDelayed && !isBackedOff) return ledger.reasons(lane.name);
+    return PAUSE_REASONS.filter(
+      (reason) =>
+        (isDelayed && reason === 'delay') ||
+        (isBackedOff && reason === 'backoff') ||
+        ledger.has(reason, lane.name),
+    );
+  }
+
+  #apply(lane: PartitionLane): void {
+    if (lane.hasEnded) return;
+    if (this.parts.ledger.holds(lane.name)) return this.#shut(lane);
+    if (!lane.isHeld) return;
+    this.#reposition(lane);
+    lane.release();
+    this.parts.session.resume([lane]);
+  }
+
+  /** What is buffered is dropped, so there is nothing to be crowded by. */
+  #shut(lane: PartitionLane): void {
+    this.parts.session.pause([lane]);
+    lane.hold();
+    lane.isCrowded = false;
+    this.parts.ledger.remove('backpressure', lane.name);
+  }
+
+  /** Reading goes on behind what is done or at work. A driver that stands there already keeps what it has fetched. */
+  #reposition(lane: PartitionLane): void {
+    const stopped = this.#stops.get(lane)?.error;
+    // Where the topic is another one, its offsets are too: that is for an operator to decide.
+    if (stopped && !(stopped instanceof PoisonBatchError)) return;
+    const position = this.parts.session.position(lane);
+    if (position === lane.tracker.next && !stopped) return;
+    this.#forgetStop(lane);
+    this.seek(lane, lane.tracker.next);
+  }
+
+  /** From where the lane goes on: what was given back may lie before the batch. One that is held is sought when it is released. */
+  #readAgain(lane: PartitionLane): void {
+    if (lane.isHeld || !this.parts.lanes.owns(lane)) return;
+    this.#forgetStop(lane);
+    this.seek(lane, lane.tracker.next);
+    this.parts.onChange();
+  }
+
+  #forgetStop(lane: PartitionLane): void {
+    this.#stops.get(lane)?.timer?.cancel();
+    this.#stops.delete(lane);
+  }
+
+  #endWait(lane: PartitionLane, wait: Waiting): void {
+    this.#remove(lane, wait);
+    this.parts.ledger.remove(wait.reason, lane.name);
+    this.#apply(lane);
+    this.parts.onChange();
+  }
+
+  #remove(lane: PartitionLane, wait: Waiting): void {
+    wait.timer.cancel();
+    const left = (this.#waiting.get(lane) ?? []).filter((each) => each !== wait);
+    if (left.length > 0) this.#waiting.set(lane, left);
+    else this.#waiting.delete(lane);
+  }
+}

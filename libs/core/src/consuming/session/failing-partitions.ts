@@ -1,0 +1,40 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { PartitionLane } from '../lanes/partition-lane.js';
+
+/** Tells of partitions of which records fail and wait while others go on: once when it begins, and once when it ends. */
+export class FailingPartitions {
+  readonly #since = new Map<PartitionLane, number>();
+
+  constructor(
+    private readonly runtime: Pick<Runtime, 'monotonic'>,
+    private readonly logger: DriverLogger,
+  ) {}
+
+  /** What waits in this lane has changed. */
+  follow(lane: PartitionLane): void {
+    const isFailing = lane.waiting?.has('backoff') ?? false;
+    const since = this.#since.get(lane);
+    if (isFailing && since === undefined) this.#begin(lane);
+    else if (!isFailing && since !== undefined) this.#end(lane, since);
+  }
+
+  /** The message of what a handler threw may quote its record, so it is not told here. */
+  #begin(lane: PartitionLane): void {
+    this.#since.set(lane, this.runtime.monotonic());
+    const failed = lane.waiting?.lowestFailed;
+    this.logger.warn('A record failed and waits for another try: others of its partition go on', {
+      partition: lane.name,
+      offset: failed?.offset,
+      error: failed?.error.name,
+    });
+  }
+
+  #end(lane: PartitionLane, since: number): void {
+    this.#since.delete(lane);
+    this.logger.info('No record of a partition waits for another try any more', {
+      partition: lane.name,
+      afterMs: Math.round(this.runtime.monotonic() - since),
+    });
+  }
+}

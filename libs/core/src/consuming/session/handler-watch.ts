@@ -1,0 +1,113 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
+import type { LaneDelivery } from '../lanes/lane-delivery.js';
+import type { Lanes } from '../lanes/lanes.js';
+
+export interface HandlerWatchParts {
+  readonly lanes: Lanes;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  readonly stuckHandlerMs: number;
+  readonly maxPollIntervalMs: number;
+  /** These, of partitions that are ours, exceed maxPollIntervalMs. */
+  onOverdue(deliveries: readonly LaneDelivery[]): void;
+}
+
+interface Limit {
+  readonly afterMs: number;
+  readonly message: string;
+}
+
+/**
+ * Tells once of each handler that runs for longer than stuckHandlerMs, and once more when it exceeds
+ * maxPollIntervalMs: then its assignment is to end. A session that is paused or has nothing to do
+ * runs no handler, and so is never told of.
+ */
+export class HandlerWatch {
+  readonly #limits: readonly Limit[];
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(private readonly parts: HandlerWatchParts) {
+    const { stuckHandlerMs, maxPollIntervalMs } = parts;
+    const limits: readonly Limit[] = [
+      {
+        afterMs: stuckHandlerMs,
+        message:
+          'A handler seems to be stuck: it runs for longer than stuckHandlerMs. Its records wait for it; let it give up in time, or raise stuckHandlerMs.',
+      },
+      {
+        afterMs: maxPollIntervalMs,
+        message:
+          'A handler runs for longer than maxPollIntervalMs; its record is delivered again. Let it give up in time, or raise maxPollIntervalMs.',
+      },
+    ];
+    this.#limits = stuckHandlerMs < maxPollIntervalMs ? limits : limits.slice(1);
+  }
+
+  /** A handler has begun to run; it is cheap to say so for each. */
+  arm(): void {
+    if (this.#timer || this.#isClosed) return;
+    this.#wait(this.#firstLimitMs);
+  }
+
+  /** When the oldest handler that runs began, in milliseconds since 1970. */
+  get oldestSince(): number | undefined {
+    const { lanes, runtime } = this.parts;
+    const now = runtime.monotonic();
+    const running = lanes.running.map(({ startedAt = now }) => startedAt);
+    if (running.length === 0) return undefined;
+    return runtime.now() - Math.round(now - Math.min(...running));
+  }
+
+  /** Handlers that run for longer than is usual. */
+  get stuck(): number {
+    const latest = this.parts.runtime.monotonic() - this.#firstLimitMs;
+    return this.#handlers.filter(({ startedAt = Infinity }) => startedAt <= latest).length;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  /** By the first record of each. */
+  get #handlers(): readonly LaneDelivery[] {
+    return this.parts.lanes.running.filter(({ records }) => records > 0);
+  }
+
+  get #firstLimitMs(): number {
+    return (this.#limits[0] as Limit).afterMs;
+  }
+
+  #wait(delayMs: number): void {
+    this.#timer = this.parts.runtime.setTimer(() => this.#look(), delayMs, { background: true });
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = this.parts.runtime.monotonic();
+    let next = Infinity;
+    for (const delivery of this.#handlers) {
+      const runningMs = now - (delivery.startedAt ?? now);
+      const passed = this.#limits.filter(({ afterMs }) => runningMs >= afterMs);
+      this.#report(delivery, passed, runningMs);
+      const following = this.#limits[passed.length];
+      if (following) next = Math.min(next, following.afterMs - runningMs);
+    }
+    if (next < Infinity) this.#wait(next);
+    const latest = now - this.parts.maxPollIntervalMs;
+    const overdue = this.parts.lanes.current.filter(({ startedAt = now }) => startedAt <= latest);
+    if (overdue.length > 0) this.parts.onOverdue(overdue);
+  }
+
+  #report(delivery: LaneDelivery, passed: readonly Limit[], runningMs: number): void {
+    const last = passed.at(-1);
+    if (!last || delivery.reports >= passed.length) return;
+    delivery.reports = passed.length;
+    const { record, records } = delivery;
+    const { topic, partition, offset } = record;
+    const context = { topic, partition, offset, records, runningMs: Math.round(runningMs) };
+    this.parts.logger.warn(last.message, context);
+  }
+}

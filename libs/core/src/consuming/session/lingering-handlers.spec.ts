@@ -1,0 +1,41 @@
+import { LaneDelivery, NO_PAST } from '../lanes/lane-delivery.js';
+import { LingeringHandlers, type WorkingSession } from './lingering-handlers.js';
+import { recordsOf } from './scripted-session.spec-support.js';
+
+const deliver = (): LaneDelivery => new LaneDelivery(recordsOf(0)[0]!, NO_PAST, 0, 0);
+
+const sessionWith = (partition: string, delivery: LaneDelivery): WorkingSession => ({
+  atWorkOn: (asked) => (asked === partition ? [delivery] : []),
+});
+
+describe('the handlers that the next owner of a partition waits for', () => {
+  it('are those that outlived their assignment, until they end', async () => {
+    const handlers = new LingeringHandlers();
+    const delivery = deliver();
+    handlers.add('t-0', [delivery]);
+    expect([handlers.of('t-0'), handlers.of('t-1')]).toEqual([[delivery], []]);
+    delivery.end();
+    await delivery.whenEnded();
+    expect(handlers.of('t-0')).toEqual([]);
+  });
+
+  it('and those of a session that has not heard yet that it lost the partition', () => {
+    const handlers = new LingeringHandlers();
+    const delivery = deliver();
+    const loser = sessionWith('t-0', delivery);
+    const leave = handlers.join(loser);
+    expect(handlers.of('t-0', sessionWith('t-0', deliver()))).toEqual([delivery]);
+    expect(handlers.of('t-1')).toEqual([]);
+    expect(handlers.of('t-0', loser)).toEqual([]);
+    leave();
+    expect(handlers.of('t-0')).toEqual([]);
+  });
+
+  it('are known to every container that reads the same partitions in the same group', () => {
+    const process = new LingeringHandlers();
+    const delivery = deliver();
+    process.within('default shop').add('t-0', [delivery]);
+    expect(process.within('default shop').of('t-0')).toEqual([delivery]);
+    expect(process.within('default audit').of('t-0')).toEqual([]);
+  });
+});

@@ -1,0 +1,267 @@
+import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-event-bus/broker';
+import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
+import type { CommittingMember } from '../../model/records/assignment.js';
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import { Committer } from '../commits/committer.js';
+import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
+import type { HandlerSlots } from '../lanes/handler-slots.js';
+import type { HandlerWatch } from './handler-watch.js';
+import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
+import { LaneGate } from '../pauses/lane-gate.js';
+import type { Lanes } from '../lanes/lanes.js';
+import type { Hold, LaneObserver, Membership } from '../lanes/lane-parts.js';
+import type { MetadataBudget } from '../commits/metadata-budget.js';
+import { createLane } from '../lanes/create-lane.js';
+import type { PartitionLane } from '../lanes/partition-lane.js';
+import { nameOf } from '../lanes/partition-name.js';
+import type { PauseLedger } from '../pauses/pause-ledger.js';
+import { PollLoop } from './poll-loop.js';
+import { EventBusRebalanceListener, FINAL_COMMIT_MS, whenAllQuiet } from './rebalance-listener.js';
+import type { Tally } from './record-counters.js';
+
+/** What outlives a consumer session that failed. */
+export interface TermParts {
+  readonly options: IntakeOptions;
+  readonly ledger: PauseLedger;
+  readonly lanes: Lanes;
+  readonly slots: HandlerSlots;
+  readonly budget: MetadataBudget;
+  readonly tally: Tally;
+  readonly watch: HandlerWatch;
+  onJoined(): void;
+  onChange(): void;
+}
+
+/** The life of one consumer session: what is polled, handled and committed as this member of the group. */
+export class MemberTerm implements LaneObserver, Membership {
+  readonly session: ConsumerSession;
+  commitTrouble: Error | undefined;
+  readonly #committer: Committer;
+  readonly #gate: LaneGate;
+  readonly #listener: EventBusRebalanceListener;
+  readonly #polling: PollLoop;
+  readonly #givenUp = new AbortController();
+  #overdue: readonly LaneDelivery[] = [];
+  #isClosing = false;
+
+  constructor(private readonly parts: TermParts) {
+    const { ledger, lanes } = parts;
+    const { driver, consumer, settings, memory, runtime, logger } = parts.options;
+    const { maxPollRecords, idleBetweenPollsMs, rebalanceDrainTimeoutMs } = settings;
+    const session = driver.consumer(consumer);
+    const onChange = (): void => parts.onChange();
+    this.session = session;
+    this.#committer = new Committer({
+      session,
+      runtime,
+      logger,
+      budget: parts.budget,
+      onTrouble: (error) => {
+        this.commitTrouble = error;
+        onChange();
+      },
+    });
+    this.#gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
+    this.#listener = new EventBusRebalanceListener({
+      lanes,
+      gate: this.#gate,
+      committer: this.#committer,
+      runtime,
+      logger,
+      newLane: (assigned) => this.#newLane(assigned),
+      readsSuccessors: parts.options.readsSuccessors ?? false,
+      // Who closes has waited for both before.
+      drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
+      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_MS),
+      onChange,
+    });
+    const gate = this.#gate;
+    this.#polling = new PollLoop({
+      session,
+      lanes,
+      gate,
+      memory,
+      runtime,
+      logger,
+      maxPollRecords,
+      idleBetweenPollsMs,
+    });
+    session.onStatus(onChange);
+  }
+
+  /** Joins and polls until `polling` aborts or the session ends; gives the error by which it did. */
+  async live(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
+    try {
+      await this.session.start(this.#listener, ending);
+      this.parts.onJoined();
+      return await this.#polling.run(AbortSignal.any([polling, this.#givenUp.signal]));
+    } catch (error) {
+      return error;
+    }
+  }
+
+  get isGivenUp(): boolean {
+    return this.#givenUp.signal.aborted;
+  }
+
+  /** It is to end, as if the session had failed by this: these handlers have had their time. */
+  giveUp(overdue: readonly LaneDelivery[], error: Error): void {
+    this.#overdue = overdue;
+    this.#givenUp.abort(error);
+  }
+
+  /** Of a member that is given up and still there: its other handlers have the time that a rebalance leaves them. */
+  async letFinish(signal: AbortSignal): Promise<void> {
+    if (!this.isGivenUp) return;
+    const { lanes, options } = this.parts;
+    for (const delivery of this.#overdue)
+      delivery.abort(new DeliveryAbortedException('session-ended'));
+    for (const lane of lanes) {
+      this.#gate.retire(lane);
+      lane.abortWaits(new DeliveryAbortedException('session-ended'));
+    }
+    const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
+    const ended = Promise.all(others.map((delivery) => delivery.whenEnded()));
+    const { rebalanceDrainTimeoutMs } = options.settings;
+    await resolvesWithin(options.runtime, rebalanceDrainTimeoutMs, abortable(ended, signal));
+  }
+
+  /** Puts the session's pause reasons into effect, and commits what is done. */
+  async pause(): Promise<void> {
+    this.#gate.update();
+    for (const lane of this.parts.lanes)
+      if (lane.isHeld) lane.abortWaits(new DeliveryAbortedException('paused'));
+    await this.flush();
+  }
+
+  resume(): void {
+    this.#gate.endSoftWaits();
+    this.#gate.update();
+  }
+
+  /** False where nothing of this partition waits for a decision here. */
+  decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
+    const lane = this.parts.lanes.get(topic, partition);
+    return lane !== undefined && this.#gate.decide(lane, decision, offset);
+  }
+
+  partitionPauses(): readonly PartitionPause[] {
+    return this.#gate.pauses();
+  }
+
+  flush(): Promise<boolean> {
+    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_MS);
+  }
+
+  /** Waits for running handlers, then commits; what ends later is not committed. */
+  async settle(timeoutMs: number, cause: AbortCause): Promise<DrainReport> {
+    const { lanes, options } = this.parts;
+    this.#gate.update();
+    const late = lanes.lingering.flatMap(({ running }) => running);
+    const own = [...lanes];
+    const all = [...own, ...lanes.lingering];
+    for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
+    await whenAllQuiet(options.runtime, all, timeoutMs);
+    for (const lane of all) {
+      lane.end();
+      lane.abort(new DeliveryAbortedException(cause));
+    }
+    await this.flush();
+    // Those that were taken away meanwhile count, too.
+    const isCommitted = own.every((lane) => lane.commitPoint() === undefined);
+    const abandoned = [...late, ...own.flatMap(({ cutOff }) => cutOff)].map(placeOf);
+    return { complete: isCommitted && abandoned.length === 0, abandoned };
+  }
+
+  /** Commits what is done, leaves the group and ends all lanes. */
+  async close(cause: AbortCause): Promise<void> {
+    this.#isClosing = true;
+    await this.settle(0, cause);
+    await this.session.close();
+    this.#committer.close();
+    for (const lane of [...this.parts.lanes]) {
+      lane.end();
+      this.parts.lanes.remove(lane);
+      this.#gate.leave(lane);
+    }
+  }
+
+  onDone(lane: PartitionLane): void {
+    this.#committer.request(lane);
+  }
+
+  onRoom(lane: PartitionLane): void {
+    this.#gate.relieve(lane);
+  }
+
+  onWaiting(lane: PartitionLane): void {
+    this.#gate.follow(lane);
+  }
+
+  onRunning(): void {
+    this.parts.watch.arm();
+  }
+
+  async whenStored(lane: PartitionLane): Promise<void> {
+    if (this.parts.lanes.owns(lane)) await this.#committer.whenStored(lane);
+  }
+
+  onHold(lane: PartitionLane, hold: Hold): void {
+    this.#committer.request(lane);
+    switch (hold.kind) {
+      case 'undecided':
+        return this.#gate.holdUntilDecided(lane, hold);
+      case 'failed': {
+        const { error, delayMs } = hold;
+        return this.#gate.hold(lane, { reason: 'backoff', delayMs, error, isSoft: false });
+      }
+      case 'handed-back': {
+        const { delayMs, isChosen } = hold;
+        return this.#gate.hold(lane, { reason: 'delay', delayMs, isSoft: !isChosen });
+      }
+      case 'slice-cut':
+        return this.#gate.hold(lane, { reason: 'delay', delayMs: 0, isSoft: true });
+    }
+  }
+
+  onLate(_: PartitionLane, { record }: LaneDelivery, outcome: Outcome): void {
+    const { topic, partition, offset } = record;
+    this.parts.options.logger.warn(
+      'A handler ended after its partition was taken away: its record is delivered again',
+      { topic, partition, offset, outcome: outcome.kind },
+    );
+  }
+
+  /**
+   * The session changes its generation and its partitions at once. Without a generation a broker
+   * would take offsets from anybody.
+   */
+  member(partition: TopicPartition): CommittingMember | undefined {
+    const { memberId, generation } = this.session;
+    const isOurs = this.session.position(partition) !== undefined;
+    if (!isOurs || generation < 0 || memberId === '') return undefined;
+    const { groupId, groupInstanceId = null } = this.parts.options.consumer;
+    return { groupId, memberId, generation, groupInstanceId };
+  }
+
+  async stored({ topic, partition }: TopicPartition): Promise<number> {
+    const [committed] = await this.session.committed([{ topic, partition }]);
+    return committed?.offset ?? 0;
+  }
+
+  #newLane(assigned: AssignedPartition): PartitionLane {
+    const { options, tally, lanes, slots, budget } = this.parts;
+    const { topic, partition } = assigned;
+    return createLane(assigned, {
+      ...options,
+      tally,
+      slots,
+      progress: { topicId: this.session.topicId(topic), budget },
+      observer: this,
+      membership: this,
+      predecessors: lanes.predecessorsOf(nameOf(topic, partition)),
+    });
+  }
+}

@@ -1,0 +1,146 @@
+import { ConnectionError } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { recordingLogger, watched } from './intake-world.spec-support.js';
+import type { PartitionLane } from '../lanes/partition-lane.js';
+import { PollLoop } from './poll-loop.js';
+import { GateBench, recordsOf } from './scripted-session.spec-support.js';
+
+const ending = new Error('over');
+
+describe('the poll loop', () => {
+  let bench: GateBench;
+  let lane: PartitionLane;
+  let stop: AbortController;
+
+  const start = (runtime: Runtime = bench.runtime, idleBetweenPollsMs = 0) => {
+    const loop = new PollLoop({
+      session: bench.session.asConsumer,
+      lanes: bench.lanes,
+      gate: bench.gate,
+      memory: bench.memory,
+      runtime,
+      logger: recordingLogger(bench.log),
+      maxPollRecords: 3,
+      idleBetweenPollsMs,
+    });
+    return watched(loop.run(stop.signal));
+  };
+
+  beforeEach(() => {
+    bench = new GateBench();
+    lane = bench.lane(5);
+    stop = new AbortController();
+  });
+
+  afterEach(() => stop.abort(ending));
+
+  it('gives the records to the lane of their partition and learns where the driver stands', async () => {
+    bench.session.answers.push(recordsOf(5, 6));
+    bench.session.positions.set('t-0', 9);
+    start();
+    await bench.runtime.settle();
+    expect([bench.handled, lane.tracker.watermark]).toEqual([[5, 6], 9]);
+  });
+
+  it('drops records that were on their way when the partition was sought elsewhere', async () => {
+    bench.session.answers.push(recordsOf(7, 8));
+    bench.session.positions.set('t-0', 5);
+    start();
+    await bench.runtime.settle();
+    expect([bench.handled, bench.tally.counts.received]).toEqual([[], 0]);
+  });
+
+  it('drops records that were on their way when the partition was taken away', async () => {
+    bench.session.answers.push(recordsOf(5, 6));
+    bench.session.positions.delete('t-0');
+    start();
+    await bench.runtime.settle();
+    expect(bench.tally.counts.received).toBe(0);
+  });
+
+  it('drops records that were on their way when the partition was paused; they are read again', async () => {
+    bench.session.answers.push(recordsOf(5, 6));
+    bench.session.positions.set('t-0', 7);
+    bench.ledger.add('operator');
+    bench.gate.update();
+    start();
+    await bench.runtime.settle();
+    expect([bench.handled, bench.tally.counts.received]).toEqual([[], 0]);
+    bench.ledger.remove('operator');
+    bench.gate.update();
+    expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
+  });
+
+  it.each(['offer', 'run'] as const)(
+    'passes no record over when a lane breaks as it is told to %s, and hands the others theirs',
+    async (step) => {
+      bench.lane(3, bench.runtime, { partition: 1 });
+      bench.session.positions.set('t-0', 7);
+      bench.session.positions.set('t-1', 5);
+      const others = recordsOf(3, 4).map((record) => ({ ...record, partition: 1 }));
+      bench.session.answers.push([...recordsOf(5, 6), ...others]);
+      jest.spyOn(lane, step).mockImplementationOnce(() => {
+        throw new Error('a mistake');
+      });
+      start();
+      await bench.runtime.settle();
+      expect([bench.handled, lane.tracker.watermark]).toEqual([[3, 4], 5]);
+      expect(bench.gate.pauses()).toMatchObject([
+        { partition: 0, reasons: ['backoff'], error: { message: 'a mistake' } },
+      ]);
+      await bench.runtime.advance(1_000);
+      expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
+    },
+  );
+
+  it('survives a poll that fails while the session lives', async () => {
+    bench.session.answers.push(new ConnectionError('odd'), recordsOf(5));
+    bench.session.positions.set('t-0', 6);
+    const seen = start();
+    await bench.runtime.advance(200);
+    expect([bench.handled, seen.ended]).toEqual([[5], false]);
+  });
+
+  it('ends with the error of a session that has failed, and with the signal', async () => {
+    const error = new ConnectionError('for good');
+    bench.session.answers.push(error);
+    bench.session.status = { state: 'failed', since: 0, error };
+    const failed = start();
+    await bench.runtime.settle();
+    expect(failed.result).toBe(error);
+    const aborted = start();
+    stop.abort(ending);
+    await bench.runtime.settle();
+    expect(aborted.result).toBe(ending);
+  });
+
+  it('waits between polls as long as it is told', async () => {
+    bench.session.answers.push(recordsOf(5), recordsOf(6));
+    bench.session.follows = true;
+    start(bench.runtime, 1_000);
+    await bench.runtime.advance(999);
+    expect(bench.handled).toEqual([5]);
+    await bench.runtime.advance(1);
+    expect(bench.handled).toEqual([5, 6]);
+  });
+
+  it('lets others have their turn, however many records there are', async () => {
+    let elapsed = 0;
+    const runtime: Runtime = {
+      now: () => 0,
+      monotonic: () => elapsed++,
+      setTimer: (callback, delayMs) => bench.runtime.setTimer(callback, delayMs),
+      defer: (callback) => bench.runtime.defer(callback),
+      random: () => 0,
+      uuid: () => '',
+      hostname: () => '',
+    };
+    for (let offset = 5; offset < 20_005; offset++) bench.session.answers.push(recordsOf(offset));
+    bench.session.follows = true;
+    start(runtime);
+    await new Promise<void>((resolve) => bench.runtime.defer(resolve));
+    expect(bench.handled.length).toBeGreaterThan(1);
+    expect(bench.handled.length).toBeLessThan(1_000);
+    stop.abort(ending);
+  });
+});

@@ -1,0 +1,400 @@
+import type {
+  AssignedPartition,
+  AssignmentListener,
+  BrokerDriver,
+  ConsumerSession,
+  OffsetCommit,
+  TopicPartition,
+} from '@nest-event-bus/broker';
+import { memory } from '@nest-event-bus/broker/memory';
+import { sleep } from '@nest-event-bus/broker/runtime';
+import fc from 'fast-check';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import { decodeMetadata } from '../commits/commit-metadata.js';
+import type { Processing } from './intake.js';
+import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
+import { LaneMemory } from '../lanes/buffer-limit.js';
+import type { PauseReason } from '../pauses/pause-reason.js';
+import {
+  type IntakeUnderTest,
+  IntakeWorld,
+  reconciles,
+  upTo,
+} from './intake-world.spec-support.js';
+
+const PARTITIONS = 3;
+const RECORDS = 400;
+const REASONS = ['operator', 'circuit', 'routing'] as const satisfies readonly PauseReason[];
+const MAX_POLL_MS = 2_000;
+/** Of all that is held: a few records of each partition, or as many as maxPollRecords allows. */
+const LITTLE_MEMORY = 25_000;
+
+/** One assignment of one partition to one session, told by the driver. What ends after it counts for nothing. */
+class Tenure {
+  isOver = false;
+  readonly #done = new Set<number>();
+  /** The first record that is not done. */
+  low: number;
+
+  constructor({ position, committed }: AssignedPartition) {
+    this.low = position;
+    for (const each of beyond(position, committed?.metadata ?? null)) this.finish(each);
+  }
+
+  finish(offset: number): void {
+    if (this.isOver) return;
+    this.#done.add(offset);
+    while (this.#done.has(this.low)) this.low++;
+  }
+
+  isDone(offset: number): boolean {
+    return offset < this.low || this.#done.has(offset);
+  }
+
+  /** What is wrong with a commit. */
+  complaintAbout({ partition, offset, metadata = null }: OffsetCommit): string | undefined {
+    if (offset > this.low) return `commit ${partition}:${offset} passes ${this.low}`;
+    const wrong = beyond(offset, metadata).find((each) => !this.isDone(each));
+    return wrong === undefined ? undefined : `commit ${partition}:${offset} says ${wrong} is done`;
+  }
+}
+
+/** What an acknowledged commit says of a partition. */
+class Recorded {
+  readonly #offsets = new Set<number>();
+  #committed = 0;
+
+  has(offset: number): boolean {
+    return offset < this.#committed || this.#offsets.has(offset);
+  }
+
+  add({ offset, metadata = null }: OffsetCommit): void {
+    this.#committed = Math.max(this.#committed, offset);
+    for (const each of beyond(offset, metadata)) this.#offsets.add(each);
+  }
+
+  get missing(): number {
+    return RECORDS - this.#committed;
+  }
+}
+
+function beyond(offset: number, metadata: string | null): readonly number[] {
+  const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+  return runs.flatMap(({ from, to }) => upTo(to - from, from));
+}
+
+const KEYS = 15;
+/** Of the records of every partition; some have none. */
+const keyOf = (offset: number): string | null =>
+  offset % 11 === 0 ? null : `${(offset * 7) % KEYS}`;
+
+interface Member extends IntakeUnderTest {
+  /** By partition; the one that is over stays until the next one. */
+  readonly tenures: Map<number, Tenure>;
+  /** In effect: nothing may reach a handler. */
+  readonly pauses: Map<PauseReason, boolean>;
+}
+
+type Mode = Processing['by'] | 'slices';
+
+interface Step {
+  readonly kind: (typeof STEPS)[number];
+  readonly pick: number;
+  readonly ms: number;
+}
+
+const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
+
+/** Members come and go, pause, lose their broker and fail, while somebody writes down every broken promise. */
+class Life {
+  readonly broken: string[] = [];
+  readonly members: Member[] = [];
+  redelivered = 0;
+  /** Handlers that ended after their tenure. */
+  late = 0;
+  readonly #recorded = Array.from({ length: PARTITIONS }, () => new Recorded());
+  #made = 0;
+
+  constructor(
+    readonly world: IntakeWorld,
+    private readonly mode: Mode,
+    private readonly memory: LaneMemory,
+  ) {}
+
+  get missing(): number {
+    return this.#recorded.reduce((sum, { missing }) => sum + missing, 0);
+  }
+
+  add(ackMode: 'MANUAL' | 'MANUAL_IMMEDIATE'): void {
+    const clientId = `member-${this.#made++}`;
+    const tenures = new Map<number, Tenure>();
+    const by = this.mode === 'slices' ? 'partition' : this.mode;
+    const underTest = this.world.intake(undefined, {
+      clientId,
+      driver: this.#watching(memory({ broker: this.world.broker, clientId }), tenures),
+      processor: {
+        process: (delivery) => this.#handle(member, delivery),
+        ...(this.mode === 'slices' && { processSlice: (slice) => this.#answer(member, slice) }),
+      },
+      settings: {
+        ackMode,
+        processing: { by, maxConcurrency: 12 },
+        strictCommits: this.#upTo(3) === 0,
+        listenerType: by === 'partition' && this.#upTo(3) === 0 ? 'BATCH' : 'SINGLE',
+        maxPollRecords: 20,
+        maxPollIntervalMs: MAX_POLL_MS,
+        rebalanceDrainTimeoutMs: 40,
+        failureBackoff: { initialMs: 20, maxMs: 200 },
+      },
+      memory: this.memory,
+      consumer: { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, rebalanceTimeoutMs: 3_000 },
+    });
+    const member: Member = { ...underTest, tenures, pauses: new Map() };
+    this.members.push(member);
+    member.intake.start().catch(() => undefined);
+  }
+
+  async take({ kind, pick, ms }: Step): Promise<void> {
+    const { world } = this;
+    const index = pick % this.members.length;
+    const member = this.members[index] as Member;
+    switch (kind) {
+      case 'pause':
+        this.#pause(member, REASONS[pick % REASONS.length] as PauseReason);
+        break;
+      case 'resume':
+        this.#resume(member);
+        break;
+      case 'join':
+        if (this.members.length < 4) this.add(pick % 2 === 0 ? 'MANUAL' : 'MANUAL_IMMEDIATE');
+        break;
+      case 'leave':
+        if (this.members.length === 1) break;
+        this.members.splice(index, 1);
+        await world.done(member.intake.drain(ms));
+        await world.done(member.intake.close());
+        this.#check(member);
+        break;
+      case 'silence': {
+        const fault = world.broker.faults.dropHeartbeats({ groupId: 'g' });
+        await world.runtime.advance(5 * ms);
+        fault.lift();
+        break;
+      }
+      case 'refuse': {
+        const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
+        world.broker.faults.refuse({ operation: 'commit' }, refusal, { times: 1 + (pick % 5) });
+        break;
+      }
+      case 'wait':
+        break;
+    }
+    await world.runtime.advance(ms);
+    for (const each of this.members) this.#check(each);
+  }
+
+  resumeAll(): void {
+    for (const member of this.members) this.#resume(member);
+  }
+
+  #pause({ intake, pauses }: Member, reason: PauseReason): void {
+    if (!pauses.has(reason)) pauses.set(reason, false);
+    void intake.pause(reason).then(() => {
+      if (pauses.has(reason)) pauses.set(reason, true);
+    });
+  }
+
+  #resume({ intake, pauses }: Member): void {
+    pauses.clear();
+    for (const each of REASONS) intake.resume(each);
+  }
+
+  /** Of some of the slice, in one call or in several. */
+  async #answer(member: Member, slice: readonly Delivery[]): Promise<readonly Outcome[]> {
+    const stretch = slice.slice(0, 1 + this.#upTo(slice.length));
+    if (this.#upTo(2) === 0) return this.#handleAll(member, stretch);
+    const outcomes: Outcome[] = [];
+    for (const delivery of stretch) {
+      if (outcomes.length > 0 && delivery.waitSignal?.aborted) break;
+      outcomes.push(await this.#handle(member, delivery));
+      if (!outcomes.every(isFinal)) break;
+    }
+    return outcomes;
+  }
+
+  async #handleAll(member: Member, stretch: readonly Delivery[]): Promise<readonly Outcome[]> {
+    const first = stretch[0] as Delivery;
+    const tenure = this.#begin(member, first);
+    const outcomes = stretch.map(({ record }) => this.#verdict() ?? record.offset);
+    if (this.#upTo(4) === 0) await sleep(this.world.runtime, this.#upTo(100));
+    return outcomes.map((each) => (typeof each === 'number' ? this.#finish(tenure, each) : each));
+  }
+
+  #handle(member: Member, delivery: Delivery): Outcome | Promise<Outcome> {
+    const { offset } = delivery.record;
+    const tenure = this.#begin(member, delivery);
+    const setback = this.#verdict();
+    if (setback) return setback;
+    const chance = this.world.runtime.random();
+    if (chance > 0.05) return this.#finish(tenure, offset);
+    const isTooSlow = chance > 0.047;
+    const ms = isTooSlow ? MAX_POLL_MS + this.#upTo(4_000) : this.#upTo(chance > 0.03 ? 300 : 20);
+    return sleep(this.world.runtime, ms).then(() => this.#finish(tenure, offset));
+  }
+
+  /** A record reaches its handler. */
+  #begin(member: Member, { record, redeliveries, signal, waitSignal }: Delivery): Tenure {
+    const { partition, offset } = record;
+    const where = `${partition}:${offset}`;
+    const tenure = member.tenures.get(partition);
+    if (!tenure || tenure.isOver) throw this.#complain(`${where} came to somebody else`);
+    const before = this.#unfinishedBefore(tenure, offset);
+    if (before !== undefined) this.#complain(`${where} came before ${before} was done`);
+    if (tenure.isDone(offset)) this.#complain(`${where} came again, although it is done`);
+    if (this.#recorded[partition]?.has(offset))
+      this.#complain(`${where} came again, although it is recorded as done`);
+    if ([...member.pauses.values()].includes(true)) this.#complain(`${where} came in a pause`);
+    if (signal.aborted || waitSignal?.aborted) this.#complain(`${where} was called off`);
+    if (redeliveries > 0) this.redelivered++;
+    this.#check(member);
+    return tenure;
+  }
+
+  #complain(what: string): Error {
+    this.broken.push(what);
+    return new Error(what);
+  }
+
+  #verdict(): Outcome | undefined {
+    const chance = this.world.runtime.random();
+    if (chance < 0.01) return { kind: 'failed', error: new Error('no luck') };
+    if (chance < 0.015) return { kind: 'handed-back', delayMs: this.#upTo(50) };
+    return undefined;
+  }
+
+  /** Of those that this record has to wait for. */
+  #unfinishedBefore(tenure: Tenure, offset: number): number | undefined {
+    const { low } = tenure;
+    if (offset <= low || this.mode === 'none') return undefined;
+    if (this.mode !== 'key') return low;
+    const key = keyOf(offset);
+    return upTo(offset - low, low).find((each) => keyOf(each) === key && !tenure.isDone(each));
+  }
+
+  #finish(tenure: Tenure, offset: number): Outcome {
+    if (tenure.isOver) this.late++;
+    tenure.finish(offset);
+    return offset % 7 === 0 ? { kind: 'discarded', reason: 'seventh' } : succeeded;
+  }
+
+  #check({ intake }: IntakeUnderTest): void {
+    if (!reconciles(intake.counts)) this.#complain(`counts: ${JSON.stringify(intake.counts)}`);
+  }
+
+  /** No commit may pass a record that was not finished in its tenure, nor say of one that it is done. */
+  #watching(driver: BrokerDriver, tenures: Map<number, Tenure>): BrokerDriver {
+    const of = (partitions: readonly TopicPartition[]): readonly Tenure[] =>
+      partitions.flatMap(({ partition }) => tenures.get(partition) ?? []);
+    const listening = (listener: AssignmentListener): AssignmentListener => ({
+      onAssigned: (partitions) => {
+        for (const each of partitions) {
+          tenures.set(each.partition, new Tenure(each));
+          // The answer to the commit may have been lost.
+          const metadata = each.committed?.metadata ?? null;
+          this.#recorded[each.partition]?.add({ ...each, offset: each.position, metadata });
+        }
+        return listener.onAssigned(partitions);
+      },
+      onRevoked: async (partitions) => {
+        // Lost and assigned again meanwhile, they are others.
+        const revoked = of(partitions);
+        await listener.onRevoked(partitions);
+        for (const each of revoked) each.isOver = true;
+      },
+      onLost: (partitions) => {
+        for (const each of of(partitions)) each.isOver = true;
+        return listener.onLost(partitions);
+      },
+    });
+    const watch = (session: ConsumerSession): ConsumerSession => {
+      const start: ConsumerSession['start'] = (listener, signal) =>
+        session.start(listening(listener), signal);
+      const commit = async (offsets: readonly OffsetCommit[]): Promise<void> => {
+        for (const each of offsets) {
+          const tenure = tenures.get(each.partition);
+          const complaint = tenure ? tenure.complaintAbout(each) : 'commit without an assignment';
+          if (complaint) this.#complain(complaint);
+        }
+        await session.commit(offsets);
+        for (const each of offsets) this.#recorded[each.partition]?.add(each);
+      };
+      return new Proxy(session, {
+        get: (target, key) => {
+          if (key === 'commit') return commit;
+          if (key === 'start') return start;
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+    };
+    const consumer: BrokerDriver['consumer'] = (options) => watch(driver.consumer(options));
+    return Object.assign(Object.create(driver) as BrokerDriver, { consumer });
+  }
+
+  #upTo(limit: number): number {
+    return Math.floor(this.world.runtime.random() * limit);
+  }
+}
+
+/** From the first record to the last. */
+async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<Life> {
+  const world = await IntakeWorld.of(PARTITIONS, { seed });
+  for (let partition = 0; partition < PARTITIONS; partition++)
+    await world.writeKeys(upTo(RECORDS).map(keyOf), partition);
+  const memory = new LaneMemory(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
+  const life = new Life(world, mode, memory);
+  life.add('MANUAL_IMMEDIATE');
+  life.add('MANUAL');
+  for (const step of steps) await life.take(step);
+  life.resumeAll();
+  await world.until(() => life.missing === 0 || life.broken.length > 0);
+  expect(life.broken).toEqual([]);
+  // Handlers that have outlived their tenures end.
+  await world.runtime.advance(3 * MAX_POLL_MS);
+  for (let partition = 0; partition < PARTITIONS; partition++)
+    expect(await world.committed(partition)).toBe(RECORDS);
+  for (const { intake } of life.members) {
+    expect(reconciles(intake.counts)).toBe(true);
+    expect(intake.counts.inFlight).toBe(0);
+  }
+  await world.end();
+  expect(life.broken).toEqual([]);
+  return life;
+}
+
+describe('through failures, pauses, losses and rebalances in any order', () => {
+  const step = fc.record<Step>({
+    kind: fc.constantFrom(...STEPS),
+    pick: fc.nat(59),
+    ms: fc.nat(300),
+  });
+  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
+
+  it.each<Mode>(['partition', 'slices', 'key', 'none'])(
+    'every record is handled, in the order by %s, and no commit passes one that is not',
+    async (mode) => {
+      let [redelivered, late] = [0, 0];
+      await fc.assert(
+        fc.asyncProperty(fc.nat(), steps, async (seed, course) => {
+          const life = await lived(mode, seed, course);
+          redelivered += life.redelivered;
+          late += life.late;
+        }),
+        // To find a smaller one would take minutes.
+        { numRuns: 12, endOnFailure: true },
+      );
+      expect(Math.min(redelivered, late)).toBeGreaterThan(0);
+    },
+    120_000,
+  );
+});

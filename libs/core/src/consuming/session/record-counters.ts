@@ -1,0 +1,74 @@
+import type { Outcome } from '../../model/outcomes/outcome.js';
+import type { IntakeCounts } from './intake.js';
+
+/** Counts what became of each record that was received: every one is in exactly one place at any moment. */
+export class Tally {
+  #received = 0;
+  #inFlight = 0;
+  #handedBack = 0;
+  #succeeded = 0;
+  #discarded = 0;
+  #retried = 0;
+  #deadLettered = 0;
+  #failed = 0;
+  #slicesCut = 0;
+  #membershipsGivenUp = 0;
+
+  get counts(): IntakeCounts {
+    return {
+      received: this.#received,
+      succeeded: this.#succeeded,
+      discarded: this.#discarded,
+      retried: this.#retried,
+      deadLettered: this.#deadLettered,
+      failed: this.#failed,
+      handedBack: this.#handedBack,
+      inFlight: this.#inFlight,
+      slicesCut: this.#slicesCut,
+      membershipsGivenUp: this.#membershipsGivenUp,
+    };
+  }
+
+  received(): void {
+    this.#received++;
+    this.#inFlight++;
+  }
+
+  /** Given back without having reached a handler. */
+  dropped(records: number): void {
+    this.#inFlight -= records;
+    this.#handedBack += records;
+  }
+
+  sliceCut(): void {
+    this.#slicesCut++;
+  }
+
+  membershipGivenUp(): void {
+    this.#membershipsGivenUp++;
+  }
+
+  settled(kind: Outcome['kind']): void {
+    this.#inFlight--;
+    switch (kind) {
+      case 'succeeded':
+        this.#succeeded++;
+        return;
+      case 'discarded':
+        this.#discarded++;
+        return;
+      case 'retried':
+        this.#retried++;
+        return;
+      case 'dead-lettered':
+        this.#deadLettered++;
+        return;
+      case 'failed':
+        this.#failed++;
+        return;
+      case 'handed-back':
+        this.#handedBack++;
+        return;
+    }
+  }
+}

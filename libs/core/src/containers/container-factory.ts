@@ -1,0 +1,163 @@
+import type { BrokerDriver, ConsumerOptions, DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import type { IntakeFactory } from '../consuming/session/intake.js';
+import type { LaneMemory } from '../consuming/lanes/buffer-limit.js';
+import { LingeringHandlers } from '../consuming/session/lingering-handlers.js';
+import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import type { AlertsUnderWay } from '../model/states/alerts-under-way.js';
+import type { BindingCounts } from '../model/states/binding-counts.js';
+import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
+import type { PublishTroubles } from '../model/outcomes/publish-problem.js';
+import type { TrialsOfOne } from '../model/states/half-open-blocker.js';
+import { bindingKey } from '../model/states/binding-ref.js';
+import { assemblyViolations } from './driver-requirements.js';
+import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
+import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
+import type { JoinSlots } from './lifecycle/join-slots.js';
+import { MessageContainer } from './message-container.js';
+import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.js';
+
+export interface ContainerFactoryOptions {
+  readonly createSession: IntakeFactory;
+  readonly slots: JoinSlots;
+  /** Of the lanes of all containers. */
+  readonly memory: LaneMemory;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** What a binding's containers are made of, besides its configuration. */
+export type ContainerParts = {
+  /** Of the binding's own cluster. */
+  readonly driver: BrokerDriver;
+  readonly processor: RecordProcessor;
+  /** The one that its processors ask. */
+  readonly circuitBreaker?: CircuitBreaker;
+  /** Of the topics that its failed records go to. */
+  readonly publishTroubles?: PublishTroubles;
+  /** Of its dead letters. */
+  readonly alerts?: AlertsUnderWay;
+  /** Of its circuit. */
+  readonly trials?: TrialsOfOne | undefined;
+  readonly counts?: BindingCounts;
+} & TierParts;
+
+/** A tier's records must wait until they are due, so a tier has a processor of its own; who has none says so. */
+export type TierParts =
+  | { readonly tiers?: 'create'; readonly tierProcessor: (tier: ResolvedTier) => RecordProcessor }
+  | { readonly tiers: 'omit' };
+
+interface Blueprint {
+  readonly id: string;
+  readonly tier: number;
+  readonly concurrency: number;
+  readonly consumer: ConsumerOptions;
+  readonly processor: RecordProcessor;
+}
+
+/** Builds the main container of a binding and those of its retry tiers. Nothing in here touches the broker. */
+export class ContainerFactory {
+  readonly #lingering = new LingeringHandlers();
+
+  constructor(private readonly options: ContainerFactoryOptions) {}
+
+  create(binding: ResolvedBinding, parts: ContainerParts): ContainerRegistration {
+    const violations = assemblyViolations({ binding, ...parts });
+    if (violations.length > 0) throw new ConfigurationValidationException(violations);
+    const { runtime, logger } = this.options;
+    const warning = staticMemberWarning(binding, runtime.hostname());
+    if (warning) logger.warn(warning);
+    const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
+    const build = (blueprint: Blueprint): MessageContainer =>
+      this.#container(binding, parts.driver, circuitBreaker, blueprint);
+    return Object.freeze({
+      bindingName: binding.name,
+      cluster: binding.cluster,
+      key: bindingKey(binding.cluster, binding.name),
+      config: binding,
+      mainContainer: build(mainBlueprint(binding, parts.processor)),
+      retryTierContainers: Object.freeze(tierBlueprints(binding, parts).map(build)),
+      circuitBreaker,
+      publishTroubles: parts.publishTroubles,
+      alerts: parts.alerts,
+      trials: parts.trials,
+      counts: parts.counts,
+      state: 'CREATED',
+      since: this.options.runtime.now(),
+      pauses: Object.freeze([]),
+      lastCommand: undefined,
+      startFailure: undefined,
+    });
+  }
+
+  #container(
+    binding: ResolvedBinding,
+    driver: BrokerDriver,
+    circuitBreaker: CircuitBreakerSlot,
+    { id, tier, concurrency, consumer, processor }: Blueprint,
+  ): MessageContainer {
+    const { createSession, slots, memory, runtime, logger } = this.options;
+    const settings = intakeSettings(binding);
+    const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
+    return new MessageContainer({
+      id,
+      topic: consumer.topics.join(','),
+      groupId: consumer.groupId,
+      tier,
+      concurrency,
+      circuitBreaker,
+      slots,
+      runtime,
+      logger,
+      openSession: (sessionIndex) =>
+        createSession({
+          containerId: id,
+          sessionIndex,
+          driver,
+          consumer: memberOptions(consumer, binding, runtime, sessionIndex),
+          settings,
+          processor,
+          lingering,
+          memory,
+          // Nobody but the bus writes to a retry topic, and what is in it is only there.
+          readsSuccessors: tier > 0,
+          runtime,
+          logger,
+        }),
+    });
+  }
+}
+
+/** Static members have names of their own, the others none. */
+function memberOptions(
+  consumer: ConsumerOptions,
+  binding: ResolvedBinding,
+  runtime: Pick<Runtime, 'hostname'>,
+  index: number,
+): ConsumerOptions {
+  const groupInstanceId = staticMemberId(binding, runtime.hostname(), index);
+  return groupInstanceId === undefined ? consumer : { ...consumer, groupInstanceId };
+}
+
+function mainBlueprint(binding: ResolvedBinding, processor: RecordProcessor): Blueprint {
+  return {
+    id: `eventbus-${binding.name}`,
+    tier: 0,
+    concurrency: binding.concurrency,
+    consumer: mainConsumer(binding),
+    processor,
+  };
+}
+
+function tierBlueprints(binding: ResolvedBinding, parts: ContainerParts): readonly Blueprint[] {
+  if (parts.tiers === 'omit') return [];
+  return binding.retry.tiers.map((tier) => ({
+    id: `eventbus-${binding.name}-retry-${tier.number}`,
+    tier: tier.number,
+    concurrency: tier.concurrency,
+    consumer: tierConsumer(binding, tier),
+    processor: parts.tierProcessor(tier),
+  }));
+}

@@ -1,0 +1,217 @@
+import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import { createIntakeSession } from '../consuming/session/intake-session.js';
+import type { Delivery } from '../model/outcomes/delivery.js';
+import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
+import { binding, busWith, tier } from './bus.spec-support.js';
+
+type Process = (delivery: Delivery) => Outcome | Promise<Outcome>;
+
+const quick: Partial<ResolvedBinding> = {
+  topic: 'orders.events',
+  groupId: 'order-service',
+  sessionTimeoutMs: 6_000,
+  heartbeatIntervalMs: 1_000,
+  rebalance: { drainTimeoutMs: 2_000 },
+};
+
+/** Real sessions on a broker in this process, in virtual time. */
+async function worldWith(
+  process: Process = () => succeeded,
+  runtime = new VirtualRuntime(),
+  broker = new MemoryBroker({ runtime }),
+) {
+  const driver = memory({ broker, clientId: 'bus' });
+  const outside = memory({ broker, clientId: 'outside' });
+  const handled: string[] = [];
+  const handle = {
+    process: (delivery: Delivery) => {
+      handled.push(String(delivery.record.value));
+      return process(delivery);
+    },
+  };
+  const bus = busWith({
+    real: { createSession: createIntakeSession, driver, runtime },
+    handle,
+  });
+  const done = async <T>(work: Promise<T>): Promise<T> => {
+    const seen = { isDone: false };
+    const watch = work.finally(() => (seen.isDone = true));
+    watch.catch(() => undefined);
+    for (let tries = 0; tries < 2_000 && !seen.isDone; tries++) await runtime.advance(50);
+    return watch;
+  };
+  const write = async (...values: readonly string[]): Promise<void> => {
+    const records = values.map((value, at) => ({
+      topic: 'orders.events',
+      partition: at % 4,
+      value,
+    }));
+    await done(outside.producer({ lingerMs: 0 }).send(records));
+    await runtime.advance(1_000);
+  };
+  const topics = await done(outside.admin().topics());
+  if (topics.length === 0)
+    await done(outside.admin().createTopics([{ name: 'orders.events', partitions: 4 }]));
+  const members = async () => (await done(outside.admin().describeGroup('order-service'))).members;
+  return { ...bus, broker, runtime, handled, done, write, members };
+}
+
+describe('a binding on a broker', () => {
+  it('has as many members as its concurrency, with disjoint partitions that are all of the topic', async () => {
+    const { add, lifecycle, done, members } = await worldWith();
+    const { mainContainer } = add(binding('orders', { ...quick, concurrency: 3 }));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    expect(await members()).toHaveLength(3);
+    const owned = mainContainer.status.assignment.map(({ partition }) => partition);
+    expect(owned.sort((left, right) => left - right)).toEqual([0, 1, 2, 3]);
+    await done(lifecycle.destroy('orders'));
+    expect(await members()).toHaveLength(0);
+  });
+
+  it('handles every record once over pause, resume, stop and start', async () => {
+    const { add, lifecycle, done, write, handled, members } = await worldWith();
+    const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await write('a', 'b', 'c');
+    await done(lifecycle.pause('orders'));
+    await write('d', 'e');
+    expect([...handled].sort()).toEqual(['a', 'b', 'c']);
+    expect(await members()).toHaveLength(2);
+    await lifecycle.resume('orders');
+    await write('f');
+    await done(lifecycle.stop('orders'));
+    await write('g', 'h');
+    expect([...handled].sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await write('i');
+    expect([...handled].sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']);
+    expect(mainContainer.counts).toMatchObject({ received: 9, succeeded: 9, inFlight: 0 });
+    await done(lifecycle.destroy('orders'));
+  });
+
+  it('is not hurt by a retry topic that does not exist, and needs its own', async () => {
+    const { add, lifecycle, connector, runtime, done } = await worldWith();
+    const { retryTierContainers } = add(binding('orders', { ...quick, tiers: [tier(1)] }));
+    await lifecycle.start('orders');
+    await runtime.advance(20_000);
+    expect(retryTierContainers[0]?.status.state).toBe('topic-missing');
+    expect(connector.health()).toMatchObject({ status: 'UP' });
+    add(binding('payments', { ...quick, topic: 'payments.events', groupId: 'payment-service' }));
+    await lifecycle.start('payments');
+    await runtime.advance(20_000);
+    expect(connector.health()).toMatchObject({
+      status: 'DOWN',
+      bindings: [
+        { binding: 'orders', status: 'UP' },
+        { reasons: ['eventbus-payments: topic payments.events does not exist'] },
+      ],
+    });
+    await done(Promise.all([lifecycle.destroy('orders'), lifecycle.destroy('payments')]));
+  });
+
+  it('starts while the broker cannot be reached, is DOWN until it can, and stops in bounded time', async () => {
+    const { add, lifecycle, connector, broker, runtime, done } = await worldWith();
+    const cable = broker.faults.unplug({ clientId: 'bus' });
+    const { mainContainer } = add(binding('orders', quick));
+    expect(await lifecycle.start('orders')).toMatchObject({ state: 'RUNNING' });
+    await runtime.advance(30_000);
+    expect(mainContainer.status.state).toBe('retrying');
+    expect(connector.health().status).toBe('DOWN');
+    cable.lift();
+    await done(mainContainer.joined());
+    expect(connector.health().status).toBe('UP');
+    broker.faults.unplug({ clientId: 'bus' });
+    const cutAt = runtime.monotonic();
+    await done(lifecycle.stop('orders'));
+    expect(runtime.monotonic() - cutAt).toBeLessThanOrEqual(5_000);
+    // The broker was not told: it takes the member for dead when its session runs out.
+    await runtime.advance(6_000);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('stays down while another process has its static member ids, until it is stopped and started', async () => {
+    const first = await worldWith();
+    const { done, write, runtime, broker } = first;
+    const second = await worldWith(undefined, runtime, broker);
+    const config = binding('orders', { ...quick, concurrency: 2, staticMembership: true });
+    const [{ mainContainer }, twin] = [first.add(config), second.add(config)];
+    await first.lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await second.lifecycle.start('orders');
+    await done(twin.mainContainer.joined());
+    await runtime.advance(300_000);
+    expect(mainContainer.status).toMatchObject({
+      state: 'failed',
+      error: { code: 'STATIC_MEMBER_FENCED' },
+    });
+    expect(first.connector.health()).toMatchObject({ status: 'DOWN' });
+    expect(first.connector.health().bindings[0]?.reasons).toEqual([
+      expect.stringMatching(/StaticMemberFencedError.* stopped and started/),
+    ]);
+    expect(second.connector.health().status).toBe('UP');
+    await write('a', 'b', 'c', 'd');
+    expect(first.handled).toEqual([]);
+    expect([...second.handled].sort()).toEqual(['a', 'b', 'c', 'd']);
+    // An operator ends the other one.
+    await done(second.lifecycle.stop('orders'));
+    await done(first.lifecycle.stop('orders'));
+    await first.lifecycle.start('orders');
+    await done(mainContainer.joined());
+    expect(first.connector.health().status).toBe('UP');
+    await write('e', 'f');
+    expect([...first.handled].sort()).toEqual(['e', 'f']);
+    await done(first.lifecycle.destroy('orders'));
+    await done(second.lifecycle.destroy('orders'));
+  });
+
+  it('shuts down with the positions of handlers that did not end, and what is done committed', async () => {
+    const { add, lifecycle, shutdown, done, write, runtime, members } = await worldWith(
+      ({ record }) =>
+        String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
+    );
+    const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await write('done', 'endless');
+    const report = await done(shutdown.drain());
+    expect(report).toMatchObject({
+      complete: false,
+      bindings: [
+        {
+          binding: 'orders',
+          abandoned: [{ topic: 'orders.events', partition: 1, offset: 0 }],
+          errors: [],
+        },
+      ],
+    });
+    expect(report.durationMs).toBeLessThanOrEqual(31_000);
+    expect(await members()).toHaveLength(0);
+    expect(mainContainer.counts).toMatchObject({ succeeded: 1 });
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('shuts down with those positions, too, where what is done cannot be committed', async () => {
+    const { add, lifecycle, shutdown, done, write, broker, logger } = await worldWith(
+      ({ record }) =>
+        String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
+    );
+    const { mainContainer } = add(binding('orders', quick));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    broker.faults.refuse({ operation: 'commit' }, 'UNKNOWN_TOPIC_OR_PARTITION');
+    await write('done', 'endless');
+    const report = await done(shutdown.drain());
+    expect(report).toMatchObject({
+      complete: false,
+      bindings: [{ abandoned: [{ topic: 'orders.events', partition: 1, offset: 0 }], errors: [] }],
+    });
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('not finished and committed') }),
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
+import { within, type Runtime } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
+import { ContainerUnresponsiveException } from '../errors/container-errors.js';
+import type { DrainReport, IntakeSession } from '../consuming/session/intake.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { PauseReason } from '../consuming/pauses/pause-reason.js';
+import type { SessionView } from './health/container-status.js';
+import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
+import type { JoinSlots } from './lifecycle/join-slots.js';
+
+/** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out, for 5 s of these 6. */
+const PATIENCE_MS = { pause: 15_000, resume: 15_000, drain: 6_000, close: 10_000 } as const;
+
+/** What draining left behind, and what went wrong meanwhile. */
+export interface ContainerDrain extends DrainReport {
+  readonly errors: readonly Error[];
+}
+
+export interface ContainerRunOptions {
+  readonly containerId: string;
+  readonly slots: JoinSlots;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  readonly onStatus: () => void;
+}
+
+/** The sessions of a container between one start and the stop that follows. Never started again. */
+export class ContainerRun {
+  /** Resolves once all sessions have joined; rejects when the run ends before. */
+  readonly joined: Promise<void>;
+  readonly #ending = new AbortController();
+  readonly #failures = new Map<IntakeSession, SessionView['failure']>();
+  readonly #subscriptions: readonly (() => void)[];
+  #draining: Promise<ContainerDrain> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    readonly sessions: readonly IntakeSession[],
+    private readonly options: ContainerRunOptions,
+  ) {
+    this.#subscriptions = sessions.map((session) => session.onStatus(() => options.onStatus()));
+    this.joined = Promise.all(sessions.map((session) => this.#join(session))).then(() => undefined);
+    this.joined.catch(() => undefined);
+  }
+
+  get views(): readonly SessionView[] {
+    return this.sessions.map((session) => ({
+      status: session.status,
+      failure: this.#failures.get(session),
+    }));
+  }
+
+  /** One that drains hands out nothing any more: it is past pausing, and past resuming. */
+  async pause(reason: PauseReason): Promise<void> {
+    if (!this.#draining) await this.#onEach('pause', (session) => session.pause(reason));
+  }
+
+  async resume(reason: PauseReason): Promise<void> {
+    if (!this.#draining) await this.#onEach('resume', async (session) => session.resume(reason));
+  }
+
+  /** Of the session that has the partition; false where none waits for a decision. */
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return !this.#draining && this.sessions.some((session) => session.decide(place, decision));
+  }
+
+  /** Memoised: the first deadline holds. Never rejects; a session that does counts as incomplete. */
+  drain(timeoutMs: number): Promise<ContainerDrain> {
+    this.#ending.abort();
+    this.#draining ??= this.#drain(timeoutMs);
+    return this.#draining;
+  }
+
+  close(): Promise<void> {
+    this.#ending.abort();
+    this.#closing ??= this.#onEach('close', (session) => session.close()).finally(() =>
+      this.#subscriptions.forEach((unsubscribe) => unsubscribe()),
+    );
+    return this.#closing;
+  }
+
+  async #drain(timeoutMs: number): Promise<ContainerDrain> {
+    const reports: DrainReport[] = [];
+    const errors = await failuresOf(
+      this.sessions.map((session) => async () => {
+        const drained = session.drain(timeoutMs);
+        reports.push(await this.#bounded('drain', timeoutMs + PATIENCE_MS.drain, drained));
+      }),
+    );
+    return {
+      complete: errors.length === 0 && reports.every(({ complete }) => complete),
+      abandoned: reports.flatMap(({ abandoned }) => abandoned),
+      errors,
+    };
+  }
+
+  async #join(session: IntakeSession): Promise<void> {
+    try {
+      await this.options.slots.join(session, this.#ending.signal);
+    } catch (error) {
+      if (!this.#ending.signal.aborted || !(error instanceof ClosedError))
+        this.#failed(session, asError(error));
+      throw error;
+    }
+  }
+
+  #failed(session: IntakeSession, error: Error): void {
+    const { runtime, logger, onStatus } = this.options;
+    this.#failures.set(session, { error, since: runtime.now() });
+    logger.error('A session gave up joining its group', {
+      session: session.id,
+      error: error.message,
+    });
+    onStatus();
+  }
+
+  async #onEach(
+    operation: 'pause' | 'resume' | 'close',
+    act: (session: IntakeSession) => Promise<unknown>,
+  ): Promise<void> {
+    const failures = await failuresOf(
+      this.sessions.map(
+        (session) => () => this.#bounded(operation, PATIENCE_MS[operation], act(session)),
+      ),
+    );
+    throwIfAny(
+      failures,
+      `Container '${this.options.containerId}' could not ${operation} as a whole`,
+    );
+  }
+
+  #bounded<T>(operation: string, patienceMs: number, work: Promise<T>): Promise<T> {
+    const { runtime, containerId } = this.options;
+    return within(
+      runtime,
+      patienceMs,
+      work,
+      () => new ContainerUnresponsiveException(containerId, operation, patienceMs),
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import type { BrokerDriver } from '@nest-event-bus/broker';
+import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
+import { below, Violations } from '../config/validation/violations.js';
+import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
+
+/** What a binding comes to together with its driver, which the rules of the configuration do not know. */
+export interface Assembly {
+  readonly binding: ResolvedBinding;
+  readonly driver: Pick<BrokerDriver, 'name' | 'capabilities'>;
+}
+
+type Rule = readonly [
+  rule: string,
+  key: string,
+  value: (binding: ResolvedBinding) => unknown,
+  /** undefined where nothing is wrong. */
+  complaint: (assembly: Assembly) => string | undefined,
+];
+
+const RULES: readonly Rule[] = [
+  [
+    'CLUSTER',
+    'cluster',
+    ({ cluster }) => cluster,
+    // `a:b` with `c` and `a` with `b:c` would share a key.
+    ({ binding: { cluster } }) =>
+      cluster.includes(':')
+        ? `a cluster's name has no ":" in it; call '${cluster}' something else.`
+        : undefined,
+  ],
+  [
+    'TRANSACTIONS_UNSUPPORTED',
+    'transactions.enabled',
+    ({ transactions }) => transactions.enabled,
+    ({ binding: { cluster, transactions }, driver: { name, capabilities } }) =>
+      transactions.enabled && !capabilities.transactions
+        ? `the driver '${name}' of cluster '${cluster}' has no transactions. Use another one, or set it to false.`
+        : undefined,
+  ],
+];
+
+export function assemblyViolations(assembly: Assembly): readonly ConfigurationViolation[] {
+  const { binding } = assembly;
+  const violations = new Violations(binding.name);
+  for (const [rule, key, value, complaint] of RULES) {
+    const message = complaint(assembly);
+    if (message === undefined) continue;
+    violations.add(rule, below(below('bindings', binding.name), key), value(binding), message);
+  }
+  return violations.all;
+}

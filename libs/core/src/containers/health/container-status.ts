@@ -1,0 +1,120 @@
+import { UnknownTopicError, type TopicPartition } from '@nest-event-bus/broker';
+import type { IntakeStatus, PartitionPause } from '../../consuming/session/intake.js';
+import type { PauseReason } from '../../consuming/pauses/pause-reason.js';
+
+/** The worst first: a container shows the worst of its sessions. */
+const FROM_WORST_TO_BEST = [
+  'failed',
+  'retrying',
+  'topic-missing',
+  'starting',
+  'draining',
+  'joined',
+  'stopped',
+] as const;
+
+export type ContainerCondition = (typeof FROM_WORST_TO_BEST)[number];
+
+/** What one container is doing, put together from its sessions. */
+export type ContainerStatus = ContainerPicture &
+  (
+    | { readonly state: 'stopped' | 'starting' | 'joined' | 'draining' }
+    /** `failed` is a session that does not come back by itself: another process has its static member id. */
+    | { readonly state: 'retrying' | 'topic-missing' | 'failed'; readonly error: Error }
+  );
+
+export interface ContainerPicture {
+  /** Milliseconds since 1970: when the trouble began, or when the last session joined. */
+  readonly since: number;
+  readonly assignment: readonly TopicPartition[];
+  /** Of whole sessions; what keeps single partitions is in `partitionPauses`. */
+  readonly pauses: readonly PauseReason[];
+  readonly partitionPauses: readonly PartitionPause[];
+  readonly runningHandlers: number;
+  readonly oldestHandlerSince: number | undefined;
+  /** Handlers that run for longer than `stuckHandlerMs`. */
+  readonly stuckHandlers: number;
+}
+
+/** A session as its container knows it. */
+export interface SessionView {
+  readonly status: IntakeStatus;
+  /** Its start rejected, with something else than being closed. */
+  readonly failure: { readonly error: Error; readonly since: number } | undefined;
+}
+
+interface SessionCondition {
+  readonly state: ContainerCondition;
+  readonly since: number;
+  readonly error: Error | undefined;
+}
+
+/** `stoppedSince` tells since when a container without sessions has none. */
+export function aggregate(views: readonly SessionView[], stoppedSince: number): ContainerStatus {
+  const conditions = views.map(conditionOf);
+  const state =
+    FROM_WORST_TO_BEST.find((candidate) => conditions.some((one) => one.state === candidate)) ??
+    'stopped';
+  const concerned = conditions.filter((one) => one.state === state);
+  const picture = pictureOf(views, sinceOf(state, concerned) ?? stoppedSince);
+  switch (state) {
+    case 'failed':
+    case 'retrying':
+    case 'topic-missing':
+      return { ...picture, state, error: firstErrorOf(concerned) };
+    case 'starting':
+    case 'draining':
+    case 'joined':
+    case 'stopped':
+      return { ...picture, state };
+  }
+}
+
+function conditionOf({ status, failure }: SessionView): SessionCondition {
+  if (failure) return { state: 'failed', ...failure };
+  return { state: stateOf(status), since: status.since, error: status.error };
+}
+
+function stateOf({ state, error }: IntakeStatus): ContainerCondition {
+  switch (state) {
+    case 'idle':
+    case 'joining':
+      return 'starting';
+    case 'retrying':
+      return error instanceof UnknownTopicError ? 'topic-missing' : 'retrying';
+    case 'closed':
+      return 'stopped';
+    case 'joined':
+    case 'draining':
+    case 'failed':
+      return state;
+  }
+}
+
+function sinceOf(
+  state: ContainerCondition,
+  concerned: readonly SessionCondition[],
+): number | undefined {
+  if (concerned.length === 0) return undefined;
+  const times = concerned.map(({ since }) => since);
+  return state === 'joined' || state === 'stopped' ? Math.max(...times) : Math.min(...times);
+}
+
+function firstErrorOf(concerned: readonly SessionCondition[]): Error {
+  const first = concerned.find(({ error }) => error !== undefined);
+  return first?.error ?? new Error('The session did not say why.');
+}
+
+function pictureOf(views: readonly SessionView[], since: number): ContainerPicture {
+  const all = views.map(({ status }) => status);
+  const handlersSince = all.flatMap(({ oldestHandlerSince }) => oldestHandlerSince ?? []);
+  return {
+    since,
+    assignment: all.flatMap(({ assignment }) => assignment),
+    pauses: [...new Set(all.flatMap(({ pauses }) => pauses))],
+    partitionPauses: all.flatMap(({ partitionPauses }) => partitionPauses),
+    runningHandlers: all.reduce((sum, { runningHandlers }) => sum + runningHandlers, 0),
+    oldestHandlerSince: handlersSince.length === 0 ? undefined : Math.min(...handlersSince),
+    stuckHandlers: all.reduce((sum, { stuckHandlers }) => sum + stuckHandlers, 0),
+  };
+}

@@ -1,0 +1,179 @@
+import { PartitionError } from '@nest-event-bus/broker';
+import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import type { PartitionPause } from '../../consuming/session/intake.js';
+import type { ContainerState } from '../../model/states/container-state.js';
+import { containersOf, type ContainerRegistration } from '../container-registration.js';
+import type { ContainerStatus } from './container-status.js';
+import type { MessageContainer } from '../message-container.js';
+import { isLive } from '../lifecycle/transitions.js';
+
+export type HealthStatus = 'UP' | 'DEGRADED' | 'DOWN';
+
+/** DISABLED: the options say that the bus is off. */
+export type BusStatus = HealthStatus | 'DISABLED';
+
+export interface BindingHealth {
+  readonly binding: string;
+  readonly cluster: string;
+  readonly state: ContainerState;
+  readonly status: HealthStatus;
+  /** Why it is not UP, in words. */
+  readonly reasons: readonly string[];
+}
+
+export interface EventBusHealth {
+  readonly status: BusStatus;
+  readonly isShuttingDown: boolean;
+  readonly bindings: readonly BindingHealth[];
+}
+
+export const DISABLED: EventBusHealth = Object.freeze({
+  status: 'DISABLED',
+  isShuttingDown: false,
+  bindings: Object.freeze([]),
+});
+
+type Finding = readonly [HealthStatus, reason: string];
+
+const FROM_WORST_TO_BEST: readonly HealthStatus[] = ['DOWN', 'DEGRADED', 'UP'];
+
+export function healthOf(
+  registrations: readonly ContainerRegistration[],
+  isShuttingDown: boolean,
+  now: number,
+): EventBusHealth {
+  const bindings = registrations.map((registration) => bindingHealth(registration, now));
+  const all = bindings.map(({ status }) => status);
+  return { status: worstOf(isShuttingDown ? ['DOWN', ...all] : all), isShuttingDown, bindings };
+}
+
+/** A binding that is stopped, or was never started, is as it was told to be: that is UP. */
+function bindingHealth(registration: ContainerRegistration, now: number): BindingHealth {
+  const { bindingName, cluster, state, pauses } = registration;
+  const paused: readonly Finding[] =
+    pauses.length > 0 ? [['DEGRADED', `paused: ${pauses.join(', ')}`]] : [];
+  const findings = isLive(state)
+    ? [...paused, ...containerFindings(registration, now)]
+    : startFindings(registration);
+  return {
+    binding: bindingName,
+    cluster,
+    state,
+    status: worstOf(findings.map(([status]) => status)),
+    reasons: findings.map(([, reason]) => reason),
+  };
+}
+
+function startFindings({ startFailure }: ContainerRegistration): readonly Finding[] {
+  return startFailure ? [['DOWN', `it could not start: ${startFailure.message}`]] : [];
+}
+
+function containerFindings(registration: ContainerRegistration, now: number): readonly Finding[] {
+  return [
+    ...containersOf(registration).flatMap((container) => [
+      ...connectionFindings(container),
+      ...tierFindings(container),
+      ...partitionFindings(container),
+      ...handlerFindings(container, registration.config.maxPollIntervalMs, now),
+    ]),
+    ...publishFindings(registration),
+    ...trialFindings(registration),
+  ];
+}
+
+/** A record waits until it can be written. */
+function publishFindings({ publishTroubles }: ContainerRegistration): readonly Finding[] {
+  return (publishTroubles?.all ?? []).map(({ topic, error }) => [
+    'DOWN',
+    `topic '${topic}' cannot be written to: ${error.message}`,
+  ]);
+}
+
+/** Where the partition has gone to another process, that one tells. */
+function trialFindings(registration: ContainerRegistration): readonly Finding[] {
+  const record = registration.trials?.record;
+  if (!record) return [];
+  const { topic, partition, offset } = record;
+  const isOurs = containersOf(registration).some(({ status }) =>
+    status.assignment.some((each) => each.topic === topic && each.partition === partition),
+  );
+  return isOurs
+    ? [
+        [
+          'DEGRADED',
+          `${topic}-${partition}: offset ${offset} alone has all trial calls of the circuit`,
+        ],
+      ]
+    : [];
+}
+
+function connectionFindings({ id, tier, topic, status }: MessageContainer): readonly Finding[] {
+  switch (status.state) {
+    case 'joined':
+    case 'draining':
+      return [];
+    case 'starting':
+    case 'stopped':
+      return [['DOWN', `${id} is ${status.state}`]];
+    case 'topic-missing':
+      // A retry topic is needed when something is retried, not before.
+      return tier > 0 ? [] : [['DOWN', `${id}: topic ${topic} does not exist`]];
+    case 'retrying':
+      return [['DOWN', `${id} is retrying: ${status.error.message}`]];
+    case 'failed':
+      return [['DOWN', `${id} has failed${whyForGood(status.error)}`]];
+  }
+}
+
+function whyForGood({ name, message }: Error): string {
+  return `, by ${name}: ${message} It stays down until its binding is stopped and started.`;
+}
+
+function tierFindings({ id, status }: MessageContainer): readonly Finding[] {
+  return status.pauses.includes('tier') ? [['DEGRADED', `${id} is paused`]] : [];
+}
+
+function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {
+  return status.partitionPauses.flatMap((pause): readonly Finding[] => {
+    const why = partitionTrouble(pause);
+    return why === undefined
+      ? []
+      : [['DEGRADED', `${id}: ${pause.topic}-${pause.partition} ${why}`]];
+  });
+}
+
+/** The error of a handler stays out of this: it may quote its record. These do not. */
+const TOLD = [PartitionError, SchemaRegistryUnavailableException] as const;
+
+function partitionTrouble({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
+  if (reasons.includes('strict') || reasons.includes('backoff')) {
+    const what =
+      undecidedOffset === undefined ? '' : ` for a decision about offset ${undecidedOffset}`;
+    const why = TOLD.some((kind) => error instanceof kind) ? `: ${error?.message}` : '';
+    return `waits (${reasons.join(', ')})${what}${why}`;
+  }
+  return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;
+}
+
+function handlerFindings(
+  { id, status }: MessageContainer,
+  maxPollIntervalMs: number,
+  now: number,
+): readonly Finding[] {
+  if (isOverdue(status, maxPollIntervalMs, now))
+    return [
+      ['DOWN', `${id}: a handler runs for longer than maxPollIntervalMs (${maxPollIntervalMs})`],
+    ];
+  const { stuckHandlers } = status;
+  return stuckHandlers > 0
+    ? [['DEGRADED', `${id}: ${stuckHandlers} handler(s) run for longer than stuckHandlerMs`]]
+    : [];
+}
+
+function isOverdue(status: ContainerStatus, allowedMs: number, now: number): boolean {
+  return status.oldestHandlerSince !== undefined && now - status.oldestHandlerSince > allowedMs;
+}
+
+function worstOf(all: readonly HealthStatus[]): HealthStatus {
+  return FROM_WORST_TO_BEST.find((candidate) => all.includes(candidate)) ?? 'UP';
+}

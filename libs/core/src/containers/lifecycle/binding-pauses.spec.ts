@@ -1,0 +1,127 @@
+import { binding, busWith, tier } from '../bus.spec-support.js';
+import { healthOf } from '../health/event-bus-health.js';
+
+type Bus = ReturnType<typeof busWith>;
+
+describe('the reasons of a pause', () => {
+  async function running(): Promise<Bus> {
+    const bus = busWith();
+    bus.add(binding('orders', { tiers: [tier(1)] }));
+    await bus.lifecycle.start('orders');
+    return bus;
+  }
+  const held = ({ intake }: Bus) => intake.open.map(({ pauses }) => [...pauses]);
+
+  it('are a set: resume takes away operator and routing and returns that the circuit remains', async () => {
+    const bus = await running();
+    await bus.lifecycle.addPause('orders', 'circuit');
+    await bus.lifecycle.addPause('orders', 'routing');
+    await bus.lifecycle.addPause('orders', 'operator');
+    expect(await bus.lifecycle.resume('orders')).toMatchObject({
+      state: 'PAUSED',
+      remainingPauses: ['circuit'],
+    });
+    expect(held(bus)).toEqual([['circuit'], ['circuit']]);
+    expect(await bus.lifecycle.removePause('orders', 'circuit')).toMatchObject({
+      state: 'RUNNING',
+      remainingPauses: [],
+    });
+    expect(held(bus)).toEqual([[], []]);
+  });
+
+  it('do not end with one another: a circuit that closes leaves an operator’s pause alone', async () => {
+    const bus = await running();
+    await bus.lifecycle.pause('orders');
+    await bus.lifecycle.addPause('orders', 'circuit');
+    expect(await bus.lifecycle.removePause('orders', 'circuit')).toMatchObject({
+      state: 'PAUSED',
+      remainingPauses: ['operator'],
+    });
+    expect(held(bus)).toEqual([['operator'], ['operator']]);
+  });
+
+  it.each(['circuit', 'routing'] as const)(
+    'take the operator’s besides %s: a pause is refused only where he has asked for one already',
+    async (earlier) => {
+      const bus = await running();
+      await bus.lifecycle.addPause('orders', earlier);
+      expect(await bus.lifecycle.pause('orders', { by: 'ada' })).toMatchObject({
+        state: 'PAUSED',
+        remainingPauses: [earlier, 'operator'],
+        lastCommand: { operation: 'pause', by: 'ada' },
+      });
+      expect(held(bus)).toEqual([
+        [earlier, 'operator'],
+        [earlier, 'operator'],
+      ]);
+      await expect(bus.lifecycle.pause('orders')).rejects.toThrow(
+        "Cannot pause binding 'orders': current state is PAUSED, pause requires RUNNING",
+      );
+      expect(await bus.lifecycle.removePause('orders', earlier)).toMatchObject({
+        state: 'PAUSED',
+        remainingPauses: ['operator'],
+      });
+    },
+  );
+
+  it('are of a tier of their own, where only that is to wait', async () => {
+    const bus = busWith();
+    bus.add(binding('orders', { tiers: [tier(1), tier(2)] }));
+    await bus.lifecycle.start('orders');
+    expect(await bus.lifecycle.pauseTier('orders', 2, { by: 'ada' })).toMatchObject({
+      state: 'RUNNING',
+      remainingPauses: [],
+      lastCommand: { operation: 'pause', reason: 'tier 2', by: 'ada' },
+    });
+    expect(held(bus)).toEqual([[], [], ['tier']]);
+    await bus.lifecycle.pause('orders');
+    await bus.lifecycle.resume('orders');
+    expect(held(bus)).toEqual([[], [], ['tier']]);
+    expect(healthOf(bus.registry.listAll(), false, 0).bindings).toMatchObject([
+      { status: 'DEGRADED', reasons: ['eventbus-orders-retry-2 is paused'] },
+    ]);
+    await bus.lifecycle.resumeTier('orders', 2);
+    expect(held(bus)).toEqual([[], [], []]);
+  });
+
+  it('of a tier are refused where there is none, and where nothing runs', async () => {
+    const bus = await running();
+    await expect(bus.lifecycle.pauseTier('orders', 2)).rejects.toMatchObject({
+      code: 'TIER_NOT_FOUND',
+      message: "Binding 'orders' has no retry tier 2. It has: 1.",
+    });
+    await bus.lifecycle.stop('orders');
+    await expect(bus.lifecycle.pauseTier('orders', 1)).rejects.toThrow(
+      "Cannot pause binding 'orders': current state is STOPPED, pause requires RUNNING or PAUSED",
+    );
+  });
+
+  it('count once, however often they are given, and may be gone already', async () => {
+    const bus = await running();
+    await bus.lifecycle.addPause('orders', 'circuit');
+    const before = bus.registry.require('orders');
+    await bus.lifecycle.addPause('orders', 'circuit');
+    expect(bus.registry.require('orders')).toBe(before);
+    await bus.lifecycle.removePause('orders', 'circuit');
+    await bus.lifecycle.removePause('orders', 'circuit');
+    expect(bus.registry.require('orders').state).toBe('RUNNING');
+  });
+
+  it('do not outlive a stop, and cannot be added to what does not run', async () => {
+    const bus = await running();
+    await bus.lifecycle.addPause('orders', 'circuit', { by: 'breaker' });
+    expect(bus.registry.require('orders').lastCommand).toMatchObject({
+      operation: 'pause',
+      reason: 'circuit',
+      by: 'breaker',
+    });
+    await bus.lifecycle.stop('orders');
+    await expect(bus.lifecycle.addPause('orders', 'circuit')).rejects.toThrow(
+      "Cannot pause binding 'orders': current state is STOPPED, pause requires RUNNING or PAUSED",
+    );
+    await expect(bus.lifecycle.removePause('orders', 'circuit')).resolves.toMatchObject({
+      state: 'STOPPED',
+    });
+    await expect(bus.lifecycle.start('orders')).resolves.toMatchObject({ state: 'RUNNING' });
+  });
+});

@@ -1,0 +1,183 @@
+import type {
+  CircuitBreaker,
+  CircuitState,
+  CircuitTransition,
+} from '../../model/states/circuit-breaker.js';
+import { binding, busWith, processor } from '../bus.spec-support.js';
+import { CircuitBreakerLifecycleBridge } from './circuit-breaker-lifecycle-bridge.js';
+import { noDriver } from '../fake-intake.spec-support.js';
+
+/** A circuit that goes where a test sends it. */
+class FakeCircuit implements CircuitBreaker {
+  state: CircuitState = 'CLOSED';
+  readonly since = 0;
+  readonly figures = { calls: 10, failures: 6, slow: 0 };
+  readonly waitDurationInOpenStateMs = 60_000;
+  readonly listeners = new Set<(transition: CircuitTransition) => void>();
+  resets = 0;
+
+  constructor(readonly automaticPauseOnOpen = true) {}
+
+  onTransition(listener: (transition: CircuitTransition) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  reset(): void {
+    this.resets++;
+    this.state = 'CLOSED';
+  }
+
+  go(to: CircuitState): void {
+    const { state: from, figures } = this;
+    this.state = to;
+    for (const listener of this.listeners)
+      listener({ from, to, cause: 'failure-rate', figures, at: 0 });
+  }
+}
+
+async function worldWith(circuit = new FakeCircuit()) {
+  const bus = busWith();
+  const { registry, lifecycle, factory, runtime } = bus;
+  const said: string[] = [];
+  const listening = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (message: string) => void said.push(`warn ${message}`),
+    error: (message: string) => void said.push(`error ${message}`),
+  };
+  const detach = new CircuitBreakerLifecycleBridge({
+    registry,
+    lifecycle,
+    logger: listening,
+  }).attach();
+  registry.register(
+    factory.create(binding(), {
+      driver: noDriver,
+      processor,
+      tierProcessor: () => processor,
+      circuitBreaker: circuit,
+    }),
+  );
+  await lifecycle.start('orders');
+  const pauses = () => registry.require('orders').pauses;
+  return { ...bus, circuit, said, detach, pauses, settle: () => runtime.settle() };
+}
+
+describe('a binding whose circuit opens', () => {
+  it('is paused for that reason, by name, and said so', async () => {
+    const { circuit, registry, settle, said } = await worldWith();
+    circuit.go('OPEN');
+    await settle();
+    expect(registry.require('orders')).toMatchObject({
+      state: 'PAUSED',
+      pauses: ['circuit'],
+      lastCommand: { operation: 'pause', by: 'circuit-breaker' },
+    });
+    expect(said).toEqual([
+      expect.stringContaining("The circuit of binding 'orders' opened (failure-rate)"),
+    ]);
+  });
+
+  it('runs again once it is half open, and is paused again when it opens again', async () => {
+    const { circuit, registry, settle, pauses } = await worldWith();
+    const states: unknown[] = [];
+    for (const to of ['OPEN', 'HALF_OPEN', 'OPEN', 'HALF_OPEN', 'CLOSED'] as const) {
+      circuit.go(to);
+      await settle();
+      states.push([registry.require('orders').state, ...pauses()]);
+    }
+    const [paused, running] = [['PAUSED', 'circuit'], ['RUNNING']];
+    expect(states).toEqual([paused, running, paused, running, running]);
+  });
+
+  it('follows in order, however fast the circuit is', async () => {
+    const { circuit, settle, pauses } = await worldWith();
+    circuit.go('OPEN');
+    circuit.go('HALF_OPEN');
+    circuit.go('OPEN');
+    await settle();
+    expect(pauses()).toEqual(['circuit']);
+    circuit.go('HALF_OPEN');
+    circuit.go('OPEN');
+    circuit.go('HALF_OPEN');
+    await settle();
+    expect(pauses()).toEqual([]);
+  });
+
+  it('stays paused by its operator', async () => {
+    const { circuit, lifecycle, settle, pauses } = await worldWith();
+    await lifecycle.pause('orders');
+    circuit.go('OPEN');
+    await settle();
+    expect(pauses()).toEqual(['operator', 'circuit']);
+    circuit.go('HALF_OPEN');
+    await settle();
+    expect(pauses()).toEqual(['operator']);
+  });
+
+  it('is not resumed by its operator, who is told why', async () => {
+    const { circuit, lifecycle, settle } = await worldWith();
+    await lifecycle.pause('orders');
+    circuit.go('OPEN');
+    await settle();
+    expect(await lifecycle.resume('orders')).toMatchObject({
+      state: 'PAUSED',
+      remainingPauses: ['circuit'],
+    });
+  });
+
+  it('is not paused where automaticPauseOnOpen is false, but said so', async () => {
+    const { circuit, settle, pauses, said } = await worldWith(new FakeCircuit(false));
+    circuit.go('OPEN');
+    await settle();
+    expect(pauses()).toEqual([]);
+    expect(said).toEqual([expect.stringContaining('its records fail at once')]);
+  });
+});
+
+describe('a circuit', () => {
+  it('is reset when its binding is stopped', async () => {
+    const { circuit, lifecycle } = await worldWith();
+    await lifecycle.stop('orders');
+    expect(circuit.resets).toBe(1);
+  });
+
+  it('is reset and left alone when its binding is destroyed', async () => {
+    const { circuit, lifecycle, settle, said } = await worldWith();
+    await lifecycle.destroy('orders');
+    expect(circuit.resets).toBeGreaterThan(0);
+    expect(circuit.listeners.size).toBe(0);
+    circuit.go('OPEN');
+    await settle();
+    expect(said).toEqual([]);
+  });
+
+  it('that opens while its binding is stopped, is no error and pauses nothing', async () => {
+    const { circuit, lifecycle, settle, said, registry } = await worldWith();
+    const stopped = lifecycle.stop('orders');
+    circuit.go('OPEN');
+    await stopped;
+    await settle();
+    expect(registry.require('orders')).toMatchObject({ state: 'STOPPED', pauses: [] });
+    expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
+  });
+
+  it('that was reset by a stop does not keep the binding paused that was started at once', async () => {
+    const { circuit, lifecycle, settle, registry } = await worldWith();
+    const commands = [lifecycle.stop('orders'), lifecycle.start('orders')];
+    circuit.go('OPEN');
+    await Promise.all(commands);
+    await settle();
+    expect(circuit.state).toBe('CLOSED');
+    expect(registry.require('orders')).toMatchObject({ state: 'RUNNING', pauses: [] });
+  });
+
+  it('is not listened to any more after the bridge was detached', async () => {
+    const { circuit, detach, settle, pauses } = await worldWith();
+    detach();
+    circuit.go('OPEN');
+    await settle();
+    expect(pauses()).toEqual([]);
+  });
+});

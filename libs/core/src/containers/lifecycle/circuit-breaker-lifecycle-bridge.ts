@@ -1,0 +1,134 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import { asError } from '../../errors/as-error.js';
+import {
+  BindingNotFoundException,
+  InvalidContainerStateException,
+} from '../../errors/container-errors.js';
+import type { BindingRef } from '../../model/states/binding-ref.js';
+import type {
+  CircuitBreaker,
+  CircuitState,
+  CircuitTransition,
+} from '../../model/states/circuit-breaker.js';
+import type { ContainerRegistration } from '../container-registration.js';
+import type { ContainerRegistry, RegistryChange } from '../container-registry.js';
+import type { LifecycleManager } from './lifecycle-manager.js';
+
+export interface BridgeOptions {
+  readonly registry: Pick<ContainerRegistry, 'onChange'>;
+  readonly lifecycle: Pick<LifecycleManager, 'addPause' | 'removePause'>;
+  readonly logger: DriverLogger;
+}
+
+const BY = 'circuit-breaker';
+
+/**
+ * Pauses a binding while its circuit is open, and lets records through again when it is half open.
+ * It adds and removes one reason to be paused; those of others, as an operator's, it never sees.
+ * A binding that is stopped or destroyed takes its circuit's timer with it.
+ */
+export class CircuitBreakerLifecycleBridge {
+  readonly #subscriptions = new Map<string, () => void>();
+
+  constructor(private readonly options: BridgeOptions) {}
+
+  /** Returns the function that ends it. */
+  attach(): () => void {
+    const detach = this.options.registry.onChange((change) => this.#onChange(change));
+    return () => {
+      detach();
+      for (const unsubscribe of this.#subscriptions.values()) unsubscribe();
+      this.#subscriptions.clear();
+    };
+  }
+
+  #onChange({ kind, registration }: RegistryChange): void {
+    const breaker = registration.circuitBreaker.current;
+    if (!breaker) return;
+    switch (kind) {
+      case 'registered':
+        return this.#watch(registration, breaker);
+      case 'updated':
+        if (registration.state === 'STOPPED' || registration.state === 'DESTROYED') breaker.reset();
+        return;
+      case 'unregistered':
+        this.#subscriptions.get(registration.key)?.();
+        this.#subscriptions.delete(registration.key);
+    }
+  }
+
+  #watch(registration: ContainerRegistration, breaker: CircuitBreaker): void {
+    const { key, bindingName, cluster } = registration;
+    const ref = { cluster, name: bindingName };
+    const unsubscribe = breaker.onTransition((transition) => {
+      this.#tell(bindingName, breaker, transition);
+      if (breaker.automaticPauseOnOpen) void this.#follow(ref, breaker, transition);
+    });
+    this.#subscriptions.set(key, unsubscribe);
+  }
+
+  /** Commands on one binding follow one another, so these come into effect in the order of the transitions. */
+  async #follow(
+    ref: Exclude<BindingRef, string>,
+    breaker: CircuitBreaker,
+    { to, cause }: CircuitTransition,
+  ): Promise<void> {
+    const { lifecycle } = this.options;
+    const note = { reason: `circuit ${to}: ${cause}`, by: BY };
+    const open = (): Promise<unknown> => lifecycle.removePause(ref, 'circuit', note);
+    switch (to) {
+      case 'OPEN':
+        await this.#attempt(ref, to, lifecycle.addPause(ref, 'circuit', note));
+        // A stop and a start may have come first: then it paused a binding whose circuit was reset.
+        if (breaker.state !== 'OPEN') await this.#attempt(ref, to, open());
+        return;
+      case 'HALF_OPEN':
+        return this.#attempt(ref, to, open());
+      case 'CLOSED':
+        return;
+    }
+  }
+
+  async #attempt(
+    { name: binding }: Exclude<BindingRef, string>,
+    circuit: CircuitState,
+    command: Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await command;
+    } catch (error) {
+      // It was stopped or destroyed at the same time: there is nothing left to pause.
+      const isOver =
+        error instanceof InvalidContainerStateException ||
+        error instanceof BindingNotFoundException;
+      this.options.logger[isOver ? 'debug' : 'error'](
+        'A binding could not follow its circuit as a whole',
+        { binding, circuit, error: asError(error).message },
+      );
+    }
+  }
+
+  #tell(
+    binding: string,
+    { automaticPauseOnOpen, waitDurationInOpenStateMs }: CircuitBreaker,
+    { from, to, cause, figures }: CircuitTransition,
+  ): void {
+    const context = { binding, from, to, cause, ...figures };
+    const { logger } = this.options;
+    switch (to) {
+      case 'OPEN': {
+        const effect = automaticPauseOnOpen
+          ? 'the binding is paused, nothing of it is lost'
+          : 'its records fail at once, without a call, and go where failed records go';
+        return logger.warn(
+          `The circuit of binding '${binding}' opened (${cause}): ${effect}. A few records are tried in ${waitDurationInOpenStateMs} ms; look at what its handler depends on.`,
+          context,
+        );
+      }
+      case 'HALF_OPEN':
+        return logger.info(`The circuit of binding '${binding}' tries a few records`, context);
+      case 'CLOSED':
+        return logger.info(`The circuit of binding '${binding}' is closed (${cause})`, context);
+    }
+  }
+}

@@ -1,0 +1,306 @@
+import { TopicRecreatedError, UnknownTopicError } from '@nest-event-bus/broker';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import {
+  BindingAlreadyExistsException,
+  BindingNotFoundException,
+  EventBusShuttingDownException,
+} from '../../errors/container-errors.js';
+import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import type { ContainerRegistration } from '../container-registration.js';
+import { binding, busWith, processor, tier } from '../bus.spec-support.js';
+import { EventBusConnector } from './event-bus-connector.js';
+import { noDriver } from '../fake-intake.spec-support.js';
+
+const properties = { topic: 'orders.events', groupId: 'order-service' };
+const handler = (): void => {};
+
+describe('registering a binding while the bus runs', () => {
+  it('builds it, starts it and answers with its state', async () => {
+    const { connector, intake, runtime } = busWith();
+    const answer = await connector.register('orders', properties, handler);
+    expect(answer).toMatchObject({ binding: 'orders', cluster: 'default', state: 'RUNNING' });
+    await runtime.settle();
+    expect(intake.session('eventbus-orders-0').status.state).toBe('joined');
+    expect(connector.getState('orders')).toEqual(answer);
+    expect(connector.listBindings()).toEqual([answer]);
+  });
+
+  it('leaves it CREATED when autoStartup is false', async () => {
+    const { connector, intake } = busWith();
+    const given = { ...properties, autoStartup: false };
+    expect(await connector.register('orders', given, handler)).toMatchObject({ state: 'CREATED' });
+    expect(intake.sessions).toEqual([]);
+  });
+
+  it('puts it on the cluster that is named, without touching what the caller gave', async () => {
+    const { connector } = busWith();
+    const given = Object.freeze({ ...properties });
+    const answer = await connector.register('orders', given, handler, { cluster: 'eu' });
+    expect(answer.cluster).toBe('eu');
+    const twice = { ...given, cluster: 'us' };
+    await expect(
+      connector.register('orders', twice, handler, { cluster: 'eu' }),
+    ).rejects.toMatchObject({
+      violations: [
+        {
+          rule: 'CLUSTER',
+          binding: 'orders',
+          path: 'bindings.orders.cluster',
+          value: 'us',
+          message: "the properties name cluster 'us', the options 'eu'. Name one of them, once.",
+        },
+      ],
+    });
+  });
+
+  it('is refused for a name that exists, also when both come at the same time', async () => {
+    const { connector, intake } = busWith();
+    const results = await Promise.allSettled(
+      [1, 2].map(() => connector.register('orders', properties, handler)),
+    );
+    expect(results).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: expect.any(BindingAlreadyExistsException) },
+    ]);
+    expect(intake.sessions).toHaveLength(1);
+  });
+
+  it.each([
+    '__proto__',
+    'constructor',
+    'toString',
+    '',
+    ' ',
+    'a b',
+    'a:b',
+    '../etc',
+    '-x',
+    'x'.repeat(201),
+  ])('is refused for the name %p', async (name) => {
+    const { connector } = busWith();
+    await expect(connector.register(name, properties, handler)).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+    });
+  });
+
+  it('is refused when the shutdown began while it was being prepared', async () => {
+    const { registry, lifecycle, admission, runtime, build, intake } = busWith();
+    const prepared = new Deferred<() => ContainerRegistration>();
+    const connector = new EventBusConnector({
+      prepareBinding: () => prepared.promise,
+      ...{
+        registry,
+        lifecycle,
+        admission,
+        runtime,
+        logger: { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() },
+      },
+      isDisabled: () => false,
+    });
+    const registering = connector.register('orders', properties, handler);
+    admission.close();
+    prepared.resolve(() => build(binding()));
+    await expect(registering).rejects.toBeInstanceOf(EventBusShuttingDownException);
+    expect([registry.listAll(), intake.sessions]).toEqual([[], []]);
+  });
+
+  it('leaves nothing behind when it cannot start: it may be corrected and tried again', async () => {
+    const { connector, intake } = busWith();
+    intake.refused.add('eventbus-orders-0');
+    await expect(connector.register('orders', properties, handler)).rejects.toThrow(/refused/);
+    expect(connector.listBindings()).toEqual([]);
+    intake.refused.clear();
+    await expect(connector.register('orders', properties, handler)).resolves.toMatchObject({
+      state: 'RUNNING',
+    });
+  });
+});
+
+describe('registering a binding that cannot start', () => {
+  it('says why, also where somebody else has destroyed it meanwhile', async () => {
+    const { connector, intake, registry } = busWith();
+    intake.refused.add('eventbus-orders-0');
+    registry.onChange(({ registration }) => {
+      if (registration.startFailure && registry.get('orders')) registry.unregister('orders');
+    });
+    await expect(connector.register('orders', properties, handler)).rejects.toThrow(
+      'eventbus-orders-0 is refused',
+    );
+    expect(connector.listBindings()).toEqual([]);
+  });
+});
+
+describe('commanding a binding', () => {
+  it('answers each command with the new state', async () => {
+    const { connector } = busWith();
+    await connector.register('orders', { ...properties, autoStartup: false }, handler);
+    const note = { reason: 'release', by: 'ada' };
+    const states = [];
+    for (const command of ['start', 'pause', 'resume', 'stop', 'destroy'] as const)
+      states.push((await connector[command]('orders', note)).state);
+    expect(states).toEqual(['RUNNING', 'PAUSED', 'RUNNING', 'STOPPED', 'DESTROYED']);
+    expect(() => connector.getState('orders')).toThrow(BindingNotFoundException);
+  });
+
+  it('takes the cluster with the name where the name alone is not enough', async () => {
+    const { connector } = busWith();
+    await connector.register('orders', properties, handler);
+    await connector.register('orders', properties, handler, { cluster: 'eu' });
+    await expect(connector.pause('orders')).rejects.toMatchObject({ code: 'AMBIGUOUS_BINDING' });
+    await connector.pause({ cluster: 'eu', name: 'orders' });
+    expect(connector.listBindings().map(({ state }) => state)).toEqual(['RUNNING', 'PAUSED']);
+  });
+
+  it('unregisters by stopping first: nothing runs that nobody can see', async () => {
+    const { connector, intake } = busWith();
+    await connector.register('orders', properties, handler);
+    expect(await connector.unregister('orders')).toMatchObject({
+      state: 'DESTROYED',
+      lastCommand: { operation: 'destroy', reason: 'unregistered' },
+    });
+    expect([connector.listBindings(), intake.open]).toEqual([[], []]);
+  });
+});
+
+describe('the health of the bus', () => {
+  async function joined(): Promise<ReturnType<typeof busWith>> {
+    const bus = busWith();
+    await bus.connector.register('orders', properties, handler);
+    await bus.runtime.settle();
+    return bus;
+  }
+
+  it('is UP when every container is as it was told to be, running or not', async () => {
+    const { connector } = await joined();
+    await connector.register('idle', { ...properties, autoStartup: false }, handler);
+    expect(connector.health()).toMatchObject({
+      status: 'UP',
+      isShuttingDown: false,
+      bindings: [
+        { binding: 'orders', status: 'UP', reasons: [] },
+        { binding: 'idle', state: 'CREATED', status: 'UP' },
+      ],
+    });
+    await connector.stop('orders');
+    expect(connector.health().status).toBe('UP');
+  });
+
+  it('is DISABLED when the options switch the bus off', () => {
+    const { connector } = busWith({ isDisabled: true });
+    expect(connector.health()).toEqual({ status: 'DISABLED', isShuttingDown: false, bindings: [] });
+  });
+
+  it('is DOWN until a container has joined, and while it cannot', async () => {
+    const bus = busWith();
+    bus.intake.everyScript = { joins: 'never' };
+    await bus.connector.register('orders', properties, handler);
+    await bus.runtime.settle();
+    expect(bus.connector.health().bindings[0]).toMatchObject({
+      status: 'DOWN',
+      reasons: ['eventbus-orders is starting'],
+    });
+    const session = bus.intake.session('eventbus-orders-0');
+    session.becomes({ state: 'retrying', error: new Error('refused') });
+    expect(bus.connector.health().bindings[0]?.reasons).toEqual([
+      'eventbus-orders is retrying: refused',
+    ]);
+    session.becomes({ state: 'retrying', error: new UnknownTopicError('orders.events') });
+    expect(bus.connector.health().bindings[0]?.reasons).toEqual([
+      'eventbus-orders: topic orders.events does not exist',
+    ]);
+  });
+
+  it('is not hurt by a retry topic that does not exist yet, but by one that cannot be read', async () => {
+    const bus = busWith();
+    bus.add(binding('orders', { tiers: [tier(1)] }));
+    bus.intake.scripts.set('eventbus-orders-retry-1-0', { joins: 'never' });
+    await bus.lifecycle.start('orders');
+    await bus.runtime.settle();
+    const session = bus.intake.session('eventbus-orders-retry-1-0');
+    session.becomes({ state: 'retrying', error: new UnknownTopicError('orders.events-retry-1') });
+    expect(bus.connector.health().status).toBe('UP');
+    session.becomes({ state: 'retrying', error: new Error('refused') });
+    expect(bus.connector.health().status).toBe('DOWN');
+  });
+
+  it('is DEGRADED while something is paused, and names what', async () => {
+    const { connector, intake, lifecycle } = await joined();
+    await lifecycle.addPause('orders', 'circuit');
+    expect(connector.health()).toMatchObject({
+      status: 'DEGRADED',
+      bindings: [{ reasons: ['paused: circuit'] }],
+    });
+    await lifecycle.removePause('orders', 'circuit');
+    const partitionPauses = [
+      { topic: 'orders.events', partition: 2, reasons: ['backoff' as const] },
+      { topic: 'orders.events', partition: 3, reasons: ['delay' as const] },
+      {
+        topic: 'orders.events',
+        partition: 5,
+        reasons: ['backoff' as const],
+        error: new Error('of jane@example.org'),
+      },
+      {
+        topic: 'orders.events',
+        partition: 6,
+        reasons: ['backoff' as const],
+        error: new SchemaRegistryUnavailableException('The registry did not answer.'),
+      },
+      { topic: 'orders.events', partition: 4, reasons: [], error: new Error('no offset') },
+      {
+        topic: 'orders.events',
+        partition: 7,
+        reasons: ['backoff' as const],
+        error: new TopicRecreatedError('orders.events', 7, 9, 'Another topic.'),
+      },
+    ];
+    intake.session('eventbus-orders-0').becomes({ partitionPauses });
+    expect(connector.health().bindings[0]).toMatchObject({
+      status: 'DEGRADED',
+      reasons: [
+        'eventbus-orders: orders.events-2 waits (backoff)',
+        'eventbus-orders: orders.events-5 waits (backoff)',
+        'eventbus-orders: orders.events-6 waits (backoff): The registry did not answer.',
+        'eventbus-orders: orders.events-4 cannot be read on: no offset',
+        'eventbus-orders: orders.events-7 waits (backoff): Another topic.',
+      ],
+    });
+  });
+
+  it('names the record that alone has all trial calls of its circuit, where its partition is', async () => {
+    const { factory, registry, lifecycle, runtime, intake, connector } = busWith();
+    const place = { topic: 'orders.events', partition: 2 };
+    const trials = { record: { ...place, offset: 7 } };
+    const parts = { driver: noDriver, processor, tiers: 'omit', trials } as const;
+    registry.register(factory.create(binding('orders'), parts));
+    await lifecycle.start('orders');
+    await runtime.settle();
+    const session = intake.session('eventbus-orders-0');
+    session.becomes({ assignment: [place] });
+    expect(connector.health().bindings[0]).toMatchObject({
+      status: 'DEGRADED',
+      reasons: ['orders.events-2: offset 7 alone has all trial calls of the circuit'],
+    });
+    session.becomes({ assignment: [{ ...place, partition: 3 }] });
+    expect(connector.health().status).toBe('UP');
+  });
+
+  it('is DOWN when a handler outlives maxPollIntervalMs', async () => {
+    const { connector, intake, runtime } = await joined();
+    intake.session('eventbus-orders-0').becomes({ oldestHandlerSince: runtime.now() });
+    await runtime.advance(600_000);
+    expect(connector.health().status).toBe('UP');
+    await runtime.advance(1);
+    expect(connector.health().bindings[0]).toMatchObject({
+      status: 'DOWN',
+      reasons: [expect.stringContaining('maxPollIntervalMs')],
+    });
+  });
+
+  it('is DOWN while the bus shuts down', async () => {
+    const { connector, shutdown } = await joined();
+    const draining = shutdown.drain();
+    expect(connector.health()).toMatchObject({ status: 'DOWN', isShuttingDown: true });
+    await draining;
+  });
+});

@@ -1,0 +1,206 @@
+import type { DriverLogger, TopicPartition } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { TopicBindingProperties } from '../../config/properties/topic-binding-properties.js';
+import { asError } from '../../errors/as-error.js';
+import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
+import { NoRecordWaitsException } from '../../errors/container-errors.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { RecordHandler } from '../../model/extension-points/record-handler.js';
+import type { Admission } from '../shutdown/shutdown-gate.js';
+import { assertBindingName } from './binding-name.js';
+import { nameOf, type BindingRef } from '../../model/states/binding-ref.js';
+import {
+  containersOf,
+  snapshotOf,
+  type BindingSnapshot,
+  type ContainerRegistration,
+} from '../container-registration.js';
+import type { ContainerRegistry } from '../container-registry.js';
+import { DISABLED, healthOf, type EventBusHealth } from '../health/event-bus-health.js';
+import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
+import type { MessageContainer } from '../message-container.js';
+
+/**
+ * Resolves and checks the properties, and loads what they ask for. What it gives checks them against
+ * the bindings that are there by then, and builds the containers around the handler: without a wait,
+ * so that nobody comes in between. It registers and starts nothing.
+ */
+export type BindingFactory = (
+  name: string,
+  properties: TopicBindingProperties,
+  handler: RecordHandler,
+) => Promise<() => ContainerRegistration>;
+
+/** What `decide` is about. */
+export interface RecordToDecide extends TopicPartition {
+  /** As health or the log tells it. Left out: whichever record of the partition waits until somebody decides. */
+  readonly offset?: number | bigint;
+}
+
+export interface ConnectorOptions {
+  readonly prepareBinding: BindingFactory;
+  readonly registry: ContainerRegistry;
+  readonly lifecycle: LifecycleManager;
+  readonly admission: Admission;
+  readonly runtime: Pick<Runtime, 'now'>;
+  readonly logger: DriverLogger;
+  /** Whether the options switch the bus off. */
+  readonly isDisabled: () => boolean;
+}
+
+/** Bindings while the application runs: to add and remove them, to command them and to look at them. */
+export class EventBusConnector {
+  constructor(private readonly options: ConnectorOptions) {}
+
+  /** Adds a binding, and starts it unless its `autoStartup` is false. */
+  async register<T>(
+    name: string,
+    properties: TopicBindingProperties,
+    handler: RecordHandler<T>,
+    { cluster }: { readonly cluster?: string } = {},
+  ): Promise<BindingSnapshot> {
+    const { admission, prepareBinding, registry, lifecycle } = this.options;
+    assertBindingName(name);
+    admission.assertOpen(`register binding '${name}'`);
+    const build = await prepareBinding(
+      name,
+      onCluster(name, properties, cluster),
+      handler as RecordHandler,
+    );
+    // Preparing takes time, and the shutdown may have begun meanwhile.
+    admission.assertOpen(`register binding '${name}'`);
+    const registration = build();
+    registry.register(registration);
+    if (!registration.config.autoStartup) return snapshotOf(registration);
+    return this.#startOrForget(registration, lifecycle);
+  }
+
+  /** Stops the binding, if it is live, and forgets it. Nothing would ever stop one that is merely forgotten. */
+  unregister(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.options.lifecycle.destroy(ref, { reason: 'unregistered', ...note });
+  }
+
+  start(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.start(ref, note);
+  }
+
+  stop(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.stop(ref, note);
+  }
+
+  pause(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.pause(ref, note);
+  }
+
+  resume(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.resume(ref, note);
+  }
+
+  destroy(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+    return this.options.lifecycle.destroy(ref, note);
+  }
+
+  /**
+   * What becomes of the record that a partition waits for (`strictExhaustion: 'PAUSE_PARTITION'`):
+   * it is handed to its handler again, dead-lettered, or passed over. With its offset, no other
+   * record is, that waits there by then; and with its offset only it may be one that has failed and
+   * is to be tried again, while it holds its partition or its circuit is open. It leaves when it
+   * is next handed out, without a call of its handler.
+   */
+  async decide(
+    ref: BindingRef,
+    { topic, partition, offset }: RecordToDecide,
+    decision: Decision,
+    { reason, by }: CommandNote = {},
+  ): Promise<BindingSnapshot> {
+    const { registry, logger } = this.options;
+    const registration = registry.require(ref);
+    const { bindingName: binding } = registration;
+    const named = offset === undefined ? {} : { offset: Number(offset) };
+    const place: DecisionPlace = { topic, partition, ...named };
+    const containers = containersOf(registration);
+    if (!containers.some((each) => each.decide(place, decision)))
+      throw new NoRecordWaitsException(binding, place, otherAt(place, containers));
+    logger.info('A record that waited was decided about', {
+      binding,
+      ...place,
+      decision,
+      reason,
+      by,
+    });
+    return snapshotOf(registration);
+  }
+
+  getState(ref: BindingRef): BindingSnapshot {
+    return snapshotOf(this.options.registry.require(ref));
+  }
+
+  listBindings(): readonly BindingSnapshot[] {
+    return this.options.registry.listAll().map(snapshotOf);
+  }
+
+  health(): EventBusHealth {
+    const { registry, admission, runtime, isDisabled } = this.options;
+    if (isDisabled()) return DISABLED;
+    return healthOf(registry.listAll(), !admission.isOpen, runtime.now());
+  }
+
+  /** Why it could not start is what the caller must hear; that it is gone already, for instance, is not. */
+  async #forget(ref: BindingRef): Promise<void> {
+    try {
+      await this.options.lifecycle.destroy(ref, { reason: 'could not start' });
+    } catch (error) {
+      this.options.logger.warn('A binding that could not start could not be destroyed either', {
+        binding: nameOf(ref),
+        error: asError(error).message,
+      });
+    }
+  }
+
+  /** A binding that could not begin is not left behind: the caller may correct it and register it again. */
+  async #startOrForget(
+    { cluster, bindingName: name }: ContainerRegistration,
+    lifecycle: LifecycleManager,
+  ): Promise<BindingSnapshot> {
+    const ref = { cluster, name };
+    try {
+      return await lifecycle.start(ref, { reason: 'registered' });
+    } catch (error) {
+      await this.#forget(ref);
+      throw error;
+    }
+  }
+}
+
+/** The offset of the record that waits in the place of the one that was meant. */
+function otherAt(
+  { topic, partition, offset }: DecisionPlace,
+  containers: readonly MessageContainer[],
+): number | undefined {
+  if (offset === undefined) return undefined;
+  const pause = containers
+    .flatMap(({ status }) => status.partitionPauses)
+    .find((each) => each.topic === topic && each.partition === partition);
+  return offset === pause?.undecidedOffset ? undefined : pause?.undecidedOffset;
+}
+
+function onCluster(
+  name: string,
+  properties: TopicBindingProperties,
+  cluster: string | undefined,
+): TopicBindingProperties {
+  if (cluster === undefined || cluster === properties.cluster) return properties;
+  if (properties.cluster === undefined) {
+    const given: object = properties;
+    return { ...given, cluster } as TopicBindingProperties;
+  }
+  throw new ConfigurationValidationException([
+    {
+      rule: 'CLUSTER',
+      binding: name,
+      path: `bindings.${name}.cluster`,
+      value: properties.cluster,
+      message: `the properties name cluster '${properties.cluster}', the options '${cluster}'. Name one of them, once.`,
+    },
+  ]);
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import {
+  BindingAlreadyExistsException,
+  BindingNotFoundException,
+  InvalidContainerStateException,
+} from '../../errors/container-errors.js';
+import type { ContainerState } from '../../model/states/container-state.js';
+import { binding, busWith, tier } from '../bus.spec-support.js';
+import { containersOf, type ContainerRegistration } from '../container-registration.js';
+import { DRAINED } from '../fake-intake.spec-support.js';
+
+const COMMANDS = 1_000;
+const CALLERS = 10;
+const NAMES = ['orders', 'payments', 'stock', 'mail', 'audit'] as const;
+
+type Bus = ReturnType<typeof busWith>;
+
+/** Where each state may come from; CREATED follows DESTROYED when the binding is registered anew. */
+const COMES_FROM: Readonly<Record<ContainerState, readonly ContainerState[]>> = {
+  CREATED: [],
+  RUNNING: ['CREATED', 'STOPPED', 'PAUSED'],
+  PAUSED: ['RUNNING', 'PAUSED'],
+  STOPPED: ['RUNNING', 'PAUSED'],
+  DESTROYED: ['CREATED', 'RUNNING', 'PAUSED', 'STOPPED'],
+};
+
+const action = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('start' as const, 'resume' as const) },
+  { weight: 2, arbitrary: fc.constantFrom('stop' as const, 'pause' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('destroy' as const, 'register' as const) },
+  { weight: 2, arbitrary: fc.constantFrom('open circuit' as const, 'close circuit' as const) },
+);
+
+const command = fc.record({
+  action,
+  name: fc.constantFrom(...NAMES),
+  /** How many turns of the event loop each thing takes that a session does meanwhile. */
+  turns: fc.nat(3),
+  fails: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
+});
+type Command = typeof command extends fc.Arbitrary<infer C> ? C : never;
+
+/** Sessions whose every answer takes as many turns as the plan says, and fails now and then. */
+function unreliable(bus: Bus, plan: readonly Command[]): void {
+  let at = 0;
+  const answer = async (): Promise<void> => {
+    const { turns, fails } = plan[at++ % plan.length] ?? { turns: 0, fails: false };
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    if (fails) throw new Error('a session failed');
+  };
+  bus.intake.everyScript = {
+    pause: answer,
+    drain: () => answer().then(() => DRAINED),
+    close: answer,
+  };
+}
+
+function expected(error: unknown): void {
+  const isExpected =
+    error instanceof InvalidContainerStateException ||
+    error instanceof BindingNotFoundException ||
+    error instanceof BindingAlreadyExistsException ||
+    error instanceof AggregateError;
+  if (!isExpected) throw error;
+}
+
+async function obey(bus: Bus, { action, name }: Command): Promise<void> {
+  switch (action) {
+    case 'register':
+      return void bus.add(binding(name, { concurrency: 2, tiers: [tier(1)] }));
+    case 'open circuit':
+      return void (await bus.lifecycle.addPause(name, 'circuit'));
+    case 'close circuit':
+      return void (await bus.lifecycle.removePause(name, 'circuit'));
+    case 'start':
+    case 'stop':
+    case 'pause':
+    case 'resume':
+    case 'destroy':
+      return void (await bus.lifecycle[action](name));
+  }
+}
+
+async function caller(bus: Bus, commands: readonly Command[]): Promise<void> {
+  for (const one of commands) await obey(bus, one).catch(expected);
+}
+
+/** Every change of state that was seen, checked as it happens. */
+function watchTransitions(bus: Bus): string[] {
+  const illegal: string[] = [];
+  bus.registry.onChange((change) => {
+    if (change.kind !== 'updated') return;
+    const { previous, registration } = change;
+    if (!COMES_FROM[registration.state].includes(previous.state))
+      illegal.push(`${registration.bindingName}: ${previous.state} to ${registration.state}`);
+  });
+  return illegal;
+}
+
+function expectTruth(bus: Bus, registration: ContainerRegistration): void {
+  const { state, pauses } = registration;
+  const isLive = state === 'RUNNING' || state === 'PAUSED';
+  for (const { id, concurrency, status } of containersOf(registration)) {
+    const open = bus.intake.open.filter(
+      ({ options, calls }) => options.containerId === id && !calls.includes('close'),
+    );
+    expect([id, open.length]).toEqual([id, isLive ? concurrency : 0]);
+    expect([...status.pauses].sort()).toEqual([...pauses].sort());
+  }
+  expect([state, pauses.length > 0]).toEqual([state, state === 'PAUSED']);
+}
+
+describe('whatever ten callers command at the same time', () => {
+  it('leaves every binding in a state that is true, and no session behind', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(command, { minLength: COMMANDS, maxLength: COMMANDS }),
+        async (plan) => {
+          const bus = busWith();
+          unreliable(bus, plan);
+          for (const name of NAMES) bus.add(binding(name, { concurrency: 2, tiers: [tier(1)] }));
+          const illegal = watchTransitions(bus);
+          const share = plan.length / CALLERS;
+          await Promise.all(
+            Array.from({ length: CALLERS }, (_, index) =>
+              caller(bus, plan.slice(index * share, (index + 1) * share)),
+            ),
+          );
+          expect(illegal).toEqual([]);
+          expect(bus.lifecycle.busyBindings).toBe(0);
+          for (const registration of bus.registry.listAll()) expectTruth(bus, registration);
+
+          await bus.shutdown.drain();
+          await bus.runtime.settle();
+          expect(bus.registry.listAll()).toEqual([]);
+          const started = bus.intake.sessions.filter(({ wasStarted }) => wasStarted);
+          const closed = started.filter(({ calls }) => calls.includes('close'));
+          expect(started.length).toBeGreaterThan(0);
+          expect(closed).toHaveLength(started.length);
+          expect(bus.intake.sessions.filter(({ calls }) => !calls.includes('close'))).toEqual([]);
+          expect(bus.runtime.pendingTimers).toBe(0);
+        },
+      ),
+      { numRuns: 15, interruptAfterTimeLimit: 4_000 },
+    );
+  });
+});

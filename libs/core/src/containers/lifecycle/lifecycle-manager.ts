@@ -1,0 +1,324 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import {
+  InvalidContainerStateException,
+  TierNotFoundException,
+  type ContainerOperation,
+} from '../../errors/container-errors.js';
+import type { Admission } from '../shutdown/shutdown-gate.js';
+import { BindingLocks } from './binding-locks.js';
+import type { BindingRef } from '../../model/states/binding-ref.js';
+import {
+  containersOf,
+  snapshotOf,
+  type BindingPause,
+  type BindingSnapshot,
+  type ContainerRegistration,
+  type LastCommand,
+} from '../container-registration.js';
+import type { ContainerRegistry } from '../container-registry.js';
+import { failuresOf, throwIfAny } from '../shutdown/collect-failures.js';
+import type { MessageContainer } from '../message-container.js';
+import { assertLegal, isLive } from './transitions.js';
+
+/** Who asks, and why: kept with the binding and shown to operators. */
+export interface CommandNote {
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+export interface LifecycleOptions {
+  readonly registry: ContainerRegistry;
+  readonly admission: Admission;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+  /** How long `stop` and `destroy` let running handlers go on. */
+  readonly drainTimeoutMs: () => number;
+}
+
+/** What a command came to: the record as it is now, and what failed on the way. */
+interface Aftermath {
+  readonly registration: ContainerRegistration;
+  readonly failures: readonly Error[];
+}
+
+type CarryOut = (
+  registration: ContainerRegistration,
+  lastCommand: LastCommand,
+) => Promise<Aftermath>;
+
+const LIFTED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
+
+/**
+ * The commands over the registry. Commands on one binding follow one another; a failing one still
+ * does everything else that belongs to it, leaves a state that is true, and then says what failed.
+ *
+ * A handler must not await a command on its own binding: `stop` waits for the handler.
+ */
+export class LifecycleManager {
+  readonly #locks = new BindingLocks();
+  readonly #steps: Readonly<Record<ContainerOperation, CarryOut>> = {
+    start: (registration, command) => this.#start(registration, command),
+    stop: (registration, command) => this.#stop(registration, command),
+    pause: (registration, command) => this.#pause(registration, 'operator', command),
+    resume: (registration, command) => this.#lift(registration, LIFTED_BY_RESUME, command),
+    destroy: (registration, command) => this.#destroy(registration, command),
+  };
+
+  constructor(private readonly options: LifecycleOptions) {}
+
+  /** How many bindings have a command running or waiting. */
+  get busyBindings(): number {
+    return this.#locks.size;
+  }
+
+  /** Begins to read with fresh sessions, without waiting for the broker. */
+  start(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#command('start', ref, note);
+  }
+
+  /** Lets running handlers finish, commits and leaves the group. */
+  stop(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#command('stop', ref, note);
+  }
+
+  /**
+   * Stays in the group and hands out nothing. What is done is committed first. Where the circuit or
+   * routing has paused the binding before, it stays paused when that is over.
+   */
+  pause(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#command('pause', ref, note);
+  }
+
+  /** Takes away what an operator or routing asked for. A circuit that is open keeps the binding PAUSED, and the answer says so. */
+  resume(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#command('resume', ref, note);
+  }
+
+  /** Stops what is live and forgets the binding, whatever fails on the way. */
+  destroy(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#command('destroy', ref, note);
+  }
+
+  /**
+   * One retry tier alone, for as long as the binding runs: what waits in its topic waits on, while
+   * the binding and its other tiers go on. Records that fail are still written to it.
+   */
+  pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#ofTier('pause', ref, tier, note);
+  }
+
+  /** Takes away what `pauseTier` asked for. Whatever else pauses the tier stays. */
+  resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#ofTier('resume', ref, tier, note);
+  }
+
+  /** Adds one more reason to be paused; the reasons of others stay. To add one twice changes nothing. */
+  addPause(ref: BindingRef, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      if (!isLive(registration.state)) throw notLive(registration, 'pause');
+      if (registration.pauses.includes(pause)) return snapshotOf(registration);
+      const command = this.#commandOf('pause', { reason: pause, ...note });
+      return this.#report('pause', await this.#pause(registration, pause, command));
+    });
+  }
+
+  /** Takes one reason away and returns those that remain. One that is not there, or gone with a stop, is no error. */
+  removePause(
+    ref: BindingRef,
+    pause: BindingPause,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      if (!registration.pauses.includes(pause)) return snapshotOf(registration);
+      const command = this.#commandOf('resume', { reason: pause, ...note });
+      return this.#report('resume', await this.#lift(registration, [pause], command));
+    });
+  }
+
+  #command(
+    operation: ContainerOperation,
+    ref: BindingRef,
+    note: CommandNote,
+  ): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      if (!isFirstWordOfOperator(operation, registration))
+        assertLegal(registration.bindingName, operation, registration.state);
+      this.#assertStillOpen(operation, registration);
+      const command = this.#commandOf(operation, note);
+      return this.#report(operation, await this.#steps[operation](registration, command));
+    });
+  }
+
+  #ofTier(
+    operation: 'pause' | 'resume',
+    ref: BindingRef,
+    tier: number,
+    note: CommandNote,
+  ): Promise<BindingSnapshot> {
+    return this.#locked(ref, async (registration) => {
+      const container = tierOf(registration, tier);
+      if (!isLive(registration.state)) throw notLive(registration, operation);
+      this.#assertStillOpen(operation, registration);
+      const lastCommand = this.#commandOf(operation, { reason: `tier ${tier}`, ...note });
+      const failures = await failuresOf([() => container[operation]('tier')]);
+      return this.#report(operation, this.#updated(registration, { lastCommand }, failures));
+    });
+  }
+
+  async #locked(
+    ref: BindingRef,
+    work: (registration: ContainerRegistration) => Promise<BindingSnapshot>,
+  ): Promise<BindingSnapshot> {
+    const meant = this.options.registry.require(ref);
+    return this.#locks.run(meant.key, () => work(this.#asItIsNow(meant)));
+  }
+
+  /** A binding that was destroyed while the command waited is not confused with a new one of its name. */
+  #asItIsNow(meant: ContainerRegistration): ContainerRegistration {
+    const found = this.options.registry.get({ cluster: meant.cluster, name: meant.bindingName });
+    return found?.mainContainer === meant.mainContainer
+      ? found
+      : { ...meant, state: 'DESTROYED', pauses: [] };
+  }
+
+  /** During a shutdown bindings only go down. */
+  #assertStillOpen(operation: ContainerOperation, { bindingName }: ContainerRegistration): void {
+    if (operation === 'start' || operation === 'resume')
+      this.options.admission.assertOpen(`${operation} binding '${bindingName}'`);
+  }
+
+  async #start(registration: ContainerRegistration, lastCommand: LastCommand): Promise<Aftermath> {
+    const containers = containersOf(registration);
+    const failures = await failuresOf(containers.map((container) => () => container.start()));
+    if (failures.length === 0)
+      return this.#updated(registration, {
+        state: 'RUNNING',
+        pauses: [],
+        lastCommand,
+        startFailure: undefined,
+      });
+    const leftovers = await failuresOf(containers.map((container) => () => container.close()));
+    return this.#updated(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
+  }
+
+  async #stop(registration: ContainerRegistration, lastCommand: LastCommand): Promise<Aftermath> {
+    const failures = await this.#halt(registration);
+    return this.#updated(registration, { state: 'STOPPED', pauses: [], lastCommand }, failures);
+  }
+
+  async #destroy(
+    registration: ContainerRegistration,
+    lastCommand: LastCommand,
+  ): Promise<Aftermath> {
+    const failures = isLive(registration.state) ? await this.#halt(registration) : [];
+    const aftermath = this.#updated(
+      registration,
+      { state: 'DESTROYED', pauses: [], lastCommand },
+      failures,
+    );
+    this.options.registry.unregister(exactly(registration));
+    return aftermath;
+  }
+
+  async #pause(
+    registration: ContainerRegistration,
+    pause: BindingPause,
+    lastCommand: LastCommand,
+  ): Promise<Aftermath> {
+    const failures = await failuresOf(
+      containersOf(registration).map((container) => () => container.pause(pause)),
+    );
+    const pauses = [...registration.pauses, pause];
+    return this.#updated(registration, { state: 'PAUSED', pauses, lastCommand }, failures);
+  }
+
+  async #lift(
+    registration: ContainerRegistration,
+    lifted: readonly BindingPause[],
+    lastCommand: LastCommand,
+  ): Promise<Aftermath> {
+    const leaving = registration.pauses.filter((pause) => lifted.includes(pause));
+    const failures = await failuresOf(
+      containersOf(registration).flatMap((container) =>
+        leaving.map((pause) => () => container.resume(pause)),
+      ),
+    );
+    const pauses = registration.pauses.filter((pause) => !lifted.includes(pause));
+    const state = pauses.length === 0 ? 'RUNNING' : 'PAUSED';
+    return this.#updated(registration, { state, pauses, lastCommand }, failures);
+  }
+
+  async #halt(registration: ContainerRegistration): Promise<readonly Error[]> {
+    const failures = await failuresOf(
+      containersOf(registration).map((container) => () => this.#haltOne(registration, container)),
+    );
+    registration.publishTroubles?.clear();
+    return failures;
+  }
+
+  async #haltOne(registration: ContainerRegistration, container: MessageContainer): Promise<void> {
+    const { complete, abandoned, errors } = await container.drain(this.options.drainTimeoutMs());
+    if (!complete)
+      this.options.logger.warn('What was not finished and committed in time is delivered again', {
+        binding: registration.bindingName,
+        container: container.id,
+        redelivered: abandoned.map(
+          ({ topic, partition, offset }) => `${topic}-${partition}@${offset}`,
+        ),
+      });
+    const failures = await failuresOf([() => container.close()]);
+    throwIfAny([...errors, ...failures], `Container '${container.id}' was not stopped cleanly`);
+  }
+
+  #updated(
+    registration: ContainerRegistration,
+    update: Parameters<ContainerRegistry['updateState']>[1],
+    failures: readonly Error[] = [],
+  ): Aftermath {
+    const updated = this.options.registry.updateState(exactly(registration), update);
+    return { registration: updated, failures };
+  }
+
+  #report(operation: ContainerOperation, { registration, failures }: Aftermath): BindingSnapshot {
+    const { bindingName, state } = registration;
+    throwIfAny(
+      failures,
+      `Binding '${bindingName}' is ${state}, but not everything that belongs to ${operation} succeeded`,
+    );
+    return snapshotOf(registration);
+  }
+
+  #commandOf(operation: ContainerOperation, { reason, by }: CommandNote): LastCommand {
+    return { operation, reason, by, at: this.options.runtime.now() };
+  }
+}
+
+/** A circuit that opened a moment ago is no reason to refuse an operator: his pause outlasts it. */
+function isFirstWordOfOperator(
+  operation: ContainerOperation,
+  { state, pauses }: ContainerRegistration,
+): boolean {
+  return operation === 'pause' && state === 'PAUSED' && !pauses.includes('operator');
+}
+
+function tierOf(
+  { bindingName, retryTierContainers }: ContainerRegistration,
+  tier: number,
+): MessageContainer {
+  const found = retryTierContainers.find((container) => container.tier === tier);
+  if (found) return found;
+  const known = retryTierContainers.map((container) => container.tier);
+  throw new TierNotFoundException(bindingName, tier, known);
+}
+
+function exactly({ cluster, bindingName }: ContainerRegistration): BindingRef {
+  return { cluster, name: bindingName };
+}
+
+function notLive(
+  { bindingName, state }: ContainerRegistration,
+  operation: ContainerOperation,
+): InvalidContainerStateException {
+  return new InvalidContainerStateException(bindingName, operation, state, ['RUNNING', 'PAUSED']);
+}

@@ -1,0 +1,36 @@
+import {
+  InvalidContainerStateException,
+  type ContainerOperation,
+} from '../../errors/container-errors.js';
+import type { ContainerState } from '../../model/states/container-state.js';
+
+/**
+ *            start            pause
+ *   CREATED ───────► RUNNING ───────► PAUSED       destroy: from each of the four
+ *                    ▲  │  ▲           │  │                 to DESTROYED, which is
+ *              start │  │  └───────────┘  │                 the end
+ *                    │  │ stop  resume    │ stop
+ *                   STOPPED ◄─────────────┘
+ */
+const LEGAL_FROM: Readonly<Record<ContainerOperation, readonly ContainerState[]>> = {
+  start: ['CREATED', 'STOPPED'],
+  stop: ['RUNNING', 'PAUSED'],
+  pause: ['RUNNING'],
+  resume: ['PAUSED'],
+  destroy: ['CREATED', 'RUNNING', 'PAUSED', 'STOPPED'],
+};
+
+export function assertLegal(
+  binding: string,
+  operation: ContainerOperation,
+  current: ContainerState,
+): void {
+  const required = LEGAL_FROM[operation];
+  if (required.includes(current)) return;
+  throw new InvalidContainerStateException(binding, operation, current, required);
+}
+
+/** It has sessions that read, or would if nothing kept them from it. */
+export function isLive(state: ContainerState): boolean {
+  return state === 'RUNNING' || state === 'PAUSED';
+}

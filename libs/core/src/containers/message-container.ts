@@ -1,0 +1,156 @@
+import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import { asError } from '../errors/as-error.js';
+import type { IntakeCounts, IntakeSession } from '../consuming/session/intake.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { PauseReason } from '../consuming/pauses/pause-reason.js';
+import type { CircuitBreakerSlot } from './container-registration.js';
+import { CountsLedger } from './health/container-counts.js';
+import { ContainerRun, type ContainerDrain } from './container-run.js';
+import { aggregate, type ContainerStatus } from './health/container-status.js';
+import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
+import type { JoinSlots } from './lifecycle/join-slots.js';
+
+export interface MessageContainerOptions {
+  /** `eventbus-orders`, `eventbus-orders-retry-1`. */
+  readonly id: string;
+  readonly topic: string;
+  readonly groupId: string;
+  /** 0 is the main container. */
+  readonly tier: number;
+  /** Sessions, each a member of the group with partitions of its own. */
+  readonly concurrency: number;
+  readonly circuitBreaker: CircuitBreakerSlot;
+  readonly openSession: (index: number) => IntakeSession;
+  readonly slots: JoinSlots;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+const NOTHING_LEFT: ContainerDrain = Object.freeze({ complete: true, abandoned: [], errors: [] });
+
+/** Everything that reads one topic for one binding. It knows no states: LifecycleManager does. */
+export class MessageContainer {
+  readonly id: string;
+  readonly topic: string;
+  readonly groupId: string;
+  readonly tier: number;
+  readonly concurrency: number;
+  readonly circuitBreaker: CircuitBreakerSlot;
+  readonly #ledger = new CountsLedger();
+  readonly #listeners = new Set<(status: ContainerStatus) => void>();
+  #run: ContainerRun | undefined;
+  #stoppedSince: number;
+
+  constructor(private readonly options: MessageContainerOptions) {
+    this.id = options.id;
+    this.topic = options.topic;
+    this.groupId = options.groupId;
+    this.tier = options.tier;
+    this.concurrency = options.concurrency;
+    this.circuitBreaker = options.circuitBreaker;
+    this.#stoppedSince = options.runtime.now();
+  }
+
+  /**
+   * Begins to join with fresh sessions and returns: how far they are is in `status`. A broker that
+   * cannot be reached is no reason to fail; options that the driver refuses are.
+   */
+  async start(): Promise<void> {
+    if (this.#run) throw new Error(`Container '${this.id}' was started already. Close it first.`);
+    const { opened, refusal } = this.#openSessions();
+    if (refusal) {
+      const failures = await failuresOf(opened.map((session) => () => session.close()));
+      throwIfAny([refusal, ...failures], `Container '${this.id}' could not start`);
+    }
+    this.#ledger.adopt(opened);
+    this.#run = new ContainerRun(opened, {
+      ...this.options,
+      containerId: this.id,
+      onStatus: () => this.#tell(),
+    });
+  }
+
+  /** Resolves once every session has joined; rejects with ClosedError when the container is stopped before. */
+  async joined(): Promise<void> {
+    if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
+    await this.#run.joined;
+  }
+
+  /** Afterwards no record reaches a handler; all sessions are paused even if one of them fails to be. */
+  async pause(reason: PauseReason): Promise<void> {
+    await this.#run?.pause(reason);
+  }
+
+  /** Takes one reason away. The others hold. */
+  async resume(reason: PauseReason): Promise<void> {
+    await this.#run?.resume(reason);
+  }
+
+  /**
+   * What becomes of the record that a partition with the pause reason `strict` waits for; where its
+   * offset is given, also of one that holds its partition to be tried again. False where this
+   * container has no such partition: another process may have it by now.
+   */
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return this.#run?.decide(place, decision) ?? false;
+  }
+
+  /** Lets running handlers finish and commits. Memoised until the next start; never rejects. */
+  async drain(timeoutMs: number): Promise<ContainerDrain> {
+    return this.#run ? this.#run.drain(timeoutMs) : NOTHING_LEFT;
+  }
+
+  /** Leaves the group. Whatever fails, the container can be started again. */
+  async close(): Promise<void> {
+    const run = this.#run;
+    if (!run) return;
+    await run.close().finally(() => {
+      if (this.#run !== run) return;
+      this.#run = undefined;
+      this.#stoppedSince = this.options.runtime.now();
+      this.#tell();
+    });
+  }
+
+  get status(): ContainerStatus {
+    return aggregate(this.#run?.views ?? [], this.#stoppedSince);
+  }
+
+  /** Over all starts; at any moment received = the sum of all others. */
+  get counts(): IntakeCounts {
+    return this.#ledger.counts;
+  }
+
+  /** Returns the function that ends the subscription. */
+  onStatus(listener: (status: ContainerStatus) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Without an await in between: a shutdown that begins now sees all of them or none. */
+  #openSessions(): { readonly opened: readonly IntakeSession[]; readonly refusal?: Error } {
+    const opened: IntakeSession[] = [];
+    try {
+      for (let index = 0; index < this.concurrency; index++)
+        opened.push(this.options.openSession(index));
+      return { opened };
+    } catch (error) {
+      return { opened, refusal: asError(error) };
+    }
+  }
+
+  #tell(): void {
+    const { status } = this;
+    for (const listener of this.#listeners) {
+      try {
+        listener(status);
+      } catch (error) {
+        this.options.logger.error('A listener for the status of a container threw', {
+          container: this.id,
+          error: asError(error).message,
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { asError } from '../../errors/as-error.js';
+
+/** Does all of it, whatever fails, and returns what failed. A failure of several counts as several. */
+export async function failuresOf(attempts: readonly (() => unknown)[]): Promise<readonly Error[]> {
+  const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
+  return settled.flatMap((result) => (result.status === 'rejected' ? flatten(result.reason) : []));
+}
+
+export function throwIfAny(failures: readonly Error[], what: string): void {
+  if (failures.length === 0) return;
+  const reasons = failures.map(({ message }) => message).join('; ');
+  throw new AggregateError(failures, `${what}: ${reasons}`);
+}
+
+function flatten(thrown: unknown): readonly Error[] {
+  return thrown instanceof AggregateError ? thrown.errors.flatMap(flatten) : [asError(thrown)];
+}

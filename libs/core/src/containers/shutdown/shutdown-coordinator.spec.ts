@@ -1,0 +1,191 @@
+import type { DrainReport } from '../../consuming/session/intake.js';
+import { binding, busWith, processor, tier } from '../bus.spec-support.js';
+import { DRAINED, noDriver, type SessionScript } from '../fake-intake.spec-support.js';
+
+type Bus = ReturnType<typeof busWith>;
+const never = (): Promise<never> => new Promise<never>(() => {});
+const left = { topic: 'orders.events', partition: 0, offset: 31 };
+
+async function running(scripts: Record<string, SessionScript> = {}): Promise<Bus> {
+  const bus = busWith();
+  for (const [id, script] of Object.entries(scripts)) bus.intake.scripts.set(id, script);
+  bus.add(binding('orders', { tiers: [tier(1)] }));
+  bus.add(binding('payments'));
+  await bus.lifecycle.start('orders');
+  await bus.lifecycle.start('payments');
+  await bus.runtime.settle();
+  return bus;
+}
+
+/** A handler that takes so long, in a session that keeps to the time it is given. */
+function busyFor(bus: () => Bus, handlerMs: number): SessionScript {
+  return {
+    drain: (timeoutMs) =>
+      new Promise<DrainReport>((resolve) =>
+        bus().runtime.setTimer(
+          () => resolve(handlerMs <= timeoutMs ? DRAINED : { complete: false, abandoned: [left] }),
+          Math.min(handlerMs, timeoutMs),
+        ),
+      ),
+  };
+}
+
+describe('shutting down', () => {
+  it('pauses, drains, closes and forgets every binding', async () => {
+    const bus = await running();
+    const report = await bus.shutdown.drain();
+    for (const { calls } of bus.intake.sessions)
+      expect(calls).toEqual(['start', 'pause shutdown', 'drain 30000', 'close']);
+    expect(bus.intake.open).toEqual([]);
+    expect(bus.registry.listAll()).toEqual([]);
+    expect(report).toMatchObject({ complete: true });
+    expect(report.bindings).toHaveLength(2);
+    expect(bus.runtime.pendingTimers).toBe(0);
+  });
+
+  it('happens once, whoever asks', async () => {
+    const bus = await running();
+    const [first, second] = [bus.shutdown.drain(), bus.shutdown.drain()];
+    expect(await first).toBe(await second);
+    expect(await bus.shutdown.drain()).toBe(await first);
+  });
+
+  it('refuses new bindings and starts from its first moment on', async () => {
+    const bus = await running();
+    bus.add(binding('idle'));
+    const done = bus.shutdown.drain();
+    await expect(
+      bus.connector.register('late', { topic: 'late', groupId: 'late' }, () => undefined),
+    ).rejects.toThrow("Cannot register binding 'late': the event bus is shutting down.");
+    await expect(bus.lifecycle.start('idle')).rejects.toMatchObject({
+      code: 'EVENT_BUS_SHUTTING_DOWN',
+    });
+    await done;
+    expect(bus.intake.open).toEqual([]);
+  });
+
+  it('gives handlers their time: one of 29 s is done, one of 31 s is abandoned, and both at once', async () => {
+    const bus: Bus = await running({
+      'eventbus-orders-0': busyFor(() => bus, 31_000),
+      'eventbus-payments-0': busyFor(() => bus, 29_000),
+    });
+    const began = bus.runtime.monotonic();
+    const draining = bus.shutdown.drain();
+    await bus.runtime.advance(60_000);
+    const report = await draining;
+    expect(report.bindings).toMatchObject([
+      { binding: 'orders', complete: false, abandoned: [left] },
+      { binding: 'payments', complete: true, abandoned: [] },
+    ]);
+    expect(report.complete).toBe(false);
+    expect(report.durationMs).toBe(30_000);
+    expect(bus.runtime.monotonic() - began).toBe(60_000);
+  });
+
+  it('counts the time of pausing: a slow commit leaves less for the handlers', async () => {
+    const bus: Bus = await running({
+      'eventbus-payments-0': {
+        pause: () => new Promise((resolve) => bus.runtime.setTimer(resolve, 12_000)),
+      },
+    });
+    const draining = bus.shutdown.drain();
+    await bus.runtime.advance(12_000);
+    await draining;
+    expect(bus.intake.session('eventbus-payments-0').calls).toContain('drain 18000');
+  });
+
+  describe('while alerts are under way', () => {
+    const drainedWith = async (alertsMs: number) => {
+      const bus = busWith();
+      let count = 1;
+      const whenEnded = (): Promise<void> =>
+        new Promise((resolve) =>
+          bus.runtime.setTimer(() => {
+            count = 0;
+            resolve();
+          }, alertsMs),
+        );
+      const alerts = {
+        get count() {
+          return count;
+        },
+        whenEnded,
+      };
+      bus.registry.register(
+        bus.factory.create(binding('orders'), {
+          driver: noDriver,
+          processor,
+          tiers: 'omit',
+          alerts,
+        }),
+      );
+      await bus.lifecycle.start('orders');
+      await bus.runtime.settle();
+      const draining = bus.shutdown.drain();
+      await bus.runtime.advance(60_000);
+      const { runtime, intake } = bus;
+      expect([intake.open, runtime.pendingTimers]).toEqual([[], alertsMs > 60_000 ? 1 : 0]);
+      return draining;
+    };
+
+    it('lets them end', async () => {
+      expect(await drainedWith(8_000)).toMatchObject({ complete: true, durationMs: 8_000 });
+    });
+
+    it('waits no longer for them than for handlers', async () => {
+      const { complete, durationMs, bindings } = await drainedWith(90_000);
+      expect([complete, durationMs]).toEqual([false, 30_000]);
+      expect(bindings[0]).toMatchObject({ complete: true, abandoned: [] });
+      expect(bindings[0]?.errors).toMatchObject([
+        { message: expect.stringContaining('did not end its alerts within 30000 ms') },
+      ]);
+    });
+  });
+
+  it('ends in bounded time even if nothing answers, and closes what it can', async () => {
+    const bus = await running({
+      'eventbus-orders-0': { pause: never, drain: never, close: never },
+    });
+    const draining = bus.shutdown.drain();
+    await bus.runtime.advance(60_000);
+    const report = await draining;
+    expect(report.durationMs).toBeLessThanOrEqual(46_000);
+    const [orders, payments] = report.bindings;
+    expect(orders?.errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('did not pause'),
+      expect.stringContaining('did not drain'),
+      expect.stringContaining('did not close'),
+    ]);
+    expect(payments).toMatchObject({ complete: true, errors: [] });
+    expect(bus.registry.listAll()).toEqual([]);
+  });
+
+  it('closes everything even if some of it fails, and reports rather than throws', async () => {
+    const bus = await running({
+      'eventbus-orders-0': { close: () => Promise.reject(new Error('leave refused')) },
+    });
+    const report = await bus.shutdown.drain();
+    expect(report.complete).toBe(false);
+    expect(report.bindings[0]?.errors).toMatchObject([{ message: 'leave refused' }]);
+    expect(bus.intake.sessions.every(({ calls }) => calls.includes('close'))).toBe(true);
+    expect(bus.logger.lines.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  it('also takes down a binding that is being stopped, or destroyed, or was never started', async () => {
+    const bus = await running();
+    bus.add(binding('idle'));
+    const stopping = bus.lifecycle.stop('orders');
+    const destroying = bus.lifecycle.destroy('payments');
+    const report = await bus.shutdown.drain();
+    await Promise.all([stopping, destroying]);
+    expect(report.complete).toBe(true);
+    expect([bus.registry.listAll(), bus.intake.open]).toEqual([[], []]);
+  });
+
+  it('has nothing to do on a bus without bindings', async () => {
+    await expect(busWith().shutdown.drain()).resolves.toMatchObject({
+      complete: true,
+      bindings: [],
+    });
+  });
+});

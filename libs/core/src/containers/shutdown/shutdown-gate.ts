@@ -1,0 +1,19 @@
+import { EventBusShuttingDownException } from '../../errors/container-errors.js';
+
+/** Whether the bus takes on new work. It closes once, when the shutdown begins, and never opens again. */
+export class Admission {
+  #isOpen = true;
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  /** `operation` completes the sentence "Cannot ...". */
+  assertOpen(operation: string): void {
+    if (!this.#isOpen) throw new EventBusShuttingDownException(operation);
+  }
+}

@@ -1,0 +1,174 @@
+import {
+  Catch,
+  Injectable,
+  Scope,
+  UnauthorizedException,
+  UseInterceptors,
+  type CallHandler,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type NestInterceptor,
+  type Provider,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import {
+  catchError,
+  EMPTY,
+  map,
+  mergeMap,
+  NEVER,
+  of,
+  race,
+  retry,
+  throwError,
+  type Observable,
+} from 'rxjs';
+import { ConsumerResult } from '../../model/outcomes/consumer-result.js';
+import { deliver, explore, failureOf } from '../discovery.spec-support.js';
+import { EventHandler } from '../decorators/event-handler.js';
+
+class Boom extends Error {}
+
+let seen: unknown[];
+
+beforeEach(() => {
+  seen = [];
+});
+
+class Failing {
+  @EventHandler('orders')
+  handle(): void {
+    throw new Boom('handler');
+  }
+}
+
+class Succeeding {
+  @EventHandler('orders')
+  handle(): void {
+    seen.push('handled');
+  }
+}
+
+class JwtLike implements CanActivate {
+  canActivate(): boolean {
+    seen.push('jwt');
+    throw new UnauthorizedException();
+  }
+}
+
+@Catch()
+class Swallowing implements ExceptionFilter {
+  catch(error: unknown): unknown {
+    seen.push(error);
+    return { swallowed: true };
+  }
+}
+
+describe("enhancers: 'all'", () => {
+  it('brings the global ones in, and filters still only observe', async () => {
+    const { handlers } = await explore({
+      providers: [Failing, { provide: APP_FILTER, useClass: Swallowing }],
+    });
+    const invoke = handlers[0]!.invokeWith!('all');
+    expect(await failureOf({ invoke })).toBeInstanceOf(Boom);
+    expect(seen).toEqual([expect.any(Boom)]);
+  });
+
+  it('a global guard refuses', async () => {
+    const { handlers } = await explore({
+      providers: [Succeeding, { provide: APP_GUARD, useClass: JwtLike }],
+    });
+    const invoke = handlers[0]!.invokeWith!('all');
+    expect(await failureOf({ invoke })).toMatchObject({ code: 'HANDLER_REFUSED' });
+    expect(seen).toEqual(['jwt']);
+  });
+
+  const globally = (intercept: NestInterceptor['intercept']): Provider => ({
+    provide: APP_INTERCEPTOR,
+    useValue: { intercept },
+  });
+  const answer = async (host: new () => object, intercept: NestInterceptor['intercept']) => {
+    const { handlers } = await explore({ providers: [host, globally(intercept)] });
+    return deliver({ invoke: handlers[0]!.invokeWith!('all') });
+  };
+
+  it.each<[string, NestInterceptor['intercept']]>([
+    ['makes an answer of an error', (_, next) => next.handle().pipe(catchError(() => of(1)))],
+    ['answers before the handler does', (_, next) => race(next.handle(), NEVER, of(1))],
+    ['answers in its place', () => of('cached')],
+  ])('a global interceptor that %s makes no success', async (_name, intercept) => {
+    class Slow {
+      @EventHandler('orders')
+      async handle(): Promise<void> {
+        await Promise.resolve();
+        throw new Boom('handler');
+      }
+    }
+    await expect(answer(Slow, intercept)).rejects.toThrow(/^handler$|in the place of Slow.handle/);
+  });
+
+  it('what the handler says counts, whatever a global interceptor makes of it', async () => {
+    const result = ConsumerResult.error('bad');
+    class Saying {
+      @EventHandler('orders')
+      handle(): ConsumerResult {
+        return result;
+      }
+    }
+    const wrapped = answer(Saying, (_, next) => next.handle().pipe(map((data) => ({ data }))));
+    expect(await wrapped).toBe(result);
+  });
+
+  it('a global interceptor may fail a record, and see it tried again', async () => {
+    let calls = 0;
+    class Flaky {
+      @EventHandler('orders')
+      handle(): void {
+        if (++calls === 1) throw new Boom('handler');
+      }
+    }
+    await expect(answer(Flaky, (_, next) => next.handle().pipe(retry(1)))).resolves.toBeUndefined();
+    const failing = answer(Succeeding, (_, next) =>
+      next.handle().pipe(mergeMap(() => throwError(() => new Boom('interceptor')))),
+    );
+    await expect(failing).rejects.toThrow('interceptor');
+  });
+
+  it('a handler whose Observable gives no value has handled its record all the same', async () => {
+    class Silent {
+      @EventHandler('orders')
+      handle(): Observable<never> {
+        return EMPTY;
+      }
+    }
+    await expect(answer(Silent, (_, next) => next.handle())).resolves.toBeUndefined();
+  });
+
+  it('what a handler has declared itself is its own word', async () => {
+    class Local extends Failing {
+      @EventHandler('orders')
+      @UseInterceptors({
+        intercept: (_context: ExecutionContext, next: CallHandler) =>
+          next.handle().pipe(catchError(() => of('recovered'))),
+      })
+      override handle(): void {
+        super.handle();
+      }
+    }
+    expect(await answer(Local, (_, next) => next.handle())).toBe('recovered');
+  });
+
+  it('refuses request-scoped global ones, which would be left out', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Scoped extends JwtLike {}
+    const { handlers } = await explore({
+      providers: [Succeeding, { provide: APP_GUARD, useClass: Scoped }],
+    });
+    expect(() => handlers[0]!.invokeWith!('all')).toThrow(
+      /request-scoped or transient global guards/,
+    );
+    await deliver(handlers[0]!);
+    expect(seen).toEqual(['handled']);
+  });
+});

@@ -1,0 +1,14 @@
+import type { EventContext } from '../../model/records/event-context.js';
+import type { EventRecord } from '../../model/records/event-record.js';
+import type { HandlerArguments } from './parameter-value.js';
+
+/** What a request-scoped provider gets where it injects REQUEST. */
+export type EventBusRequest =
+  | { readonly record: EventRecord; readonly context: EventContext }
+  | { readonly records: readonly EventRecord[]; readonly contexts: readonly EventContext[] };
+
+export function requestOf([records, contexts]: HandlerArguments): EventBusRequest {
+  return Array.isArray(records)
+    ? { records, contexts: contexts as readonly EventContext[] }
+    : { record: records as EventRecord, context: contexts as EventContext };
+}

@@ -1,0 +1,195 @@
+import type { NestContainer } from '@nestjs/core';
+import { HandlerDiscoveryException } from '../../errors/handler-errors.js';
+import {
+  DLT_PLACES,
+  dltDeclarationsOfClass,
+  dltDeclarationsOfMethod,
+  type DltDeclaration,
+  type DltRole,
+} from '../decorators/dlt-decorators.js';
+import { missingEnhancers, scopedGlobals, type EnhancerScope } from '../calling/enhancers.js';
+import type { EventHandlerOptions } from '../decorators/handler-options.js';
+import { handlerCall, type HandlerCall } from '../calling/handler-call.js';
+import { handlerDeclarations } from '../decorators/handler-declaration.js';
+import type { HandlerDefinition } from './handler-definition.js';
+import type { DltHandlerDefinition } from './dlt-handler-definition.js';
+import { describeHandler, type HandlerDescription } from '../calling/handler-functions.js';
+import type { HandlerHost } from './handler-host.js';
+import { eventTypeHandlerDeclarations } from '../decorators/handles-events.js';
+import { misplacedDecorators } from './misplaced-decorator.js';
+import { dltProblems, isName, optionProblems } from './option-problems.js';
+import { foreignParameters } from '../decorators/parameters.js';
+
+const EVENT_TYPE_HANDLER_METHODS = ['getEventType', 'handleEvent'];
+
+/** Everything that one provider or controller declares, and what is wrong with it. */
+export class HostInspection {
+  readonly handlers: HandlerDefinition[] = [];
+  readonly dltHandlers: DltHandlerDefinition[] = [];
+  readonly dltAlerts: DltHandlerDefinition[] = [];
+  readonly problems: string[] = [];
+  readonly #dltCalls = new Map<string, DltHandlerDefinition['invoke']>();
+
+  constructor(
+    private readonly container: NestContainer,
+    readonly host: HandlerHost,
+    methods: readonly string[],
+  ) {
+    this.problems.push(...misplacedDecorators(host.type));
+    for (const method of methods) this.#inspectMethod(method);
+    this.#inspectClass();
+  }
+
+  get isEmpty(): boolean {
+    const { handlers, dltHandlers, dltAlerts, problems } = this;
+    return [handlers, dltHandlers, dltAlerts, problems].every(({ length }) => length === 0);
+  }
+
+  #inspectMethod(method: string): void {
+    const carrier = this.host.prototype[method] as object;
+    for (const { binding, form, options } of handlerDeclarations(carrier)) {
+      this.#addHandler(method, binding, form, options);
+    }
+    for (const role of ['handler', 'alert'] as const) {
+      this.#addDlt(role, method, dltDeclarationsOfMethod(role, carrier));
+    }
+  }
+
+  #inspectClass(): void {
+    const { type } = this.host;
+    for (const { binding, options } of eventTypeHandlerDeclarations(type)) {
+      const eventType = this.#eventType(binding);
+      if (eventType === undefined) continue;
+      this.#addHandler('handleEvent', binding, 'record', { ...options, type: eventType });
+    }
+    for (const role of ['handler', 'alert'] as const) {
+      const { decorator, method } = DLT_PLACES[role];
+      const declared = dltDeclarationsOfClass(role, type);
+      if (declared.length > 0 && this.#hasMethods(decorator, [method])) {
+        this.#addDlt(role, method, declared);
+      }
+    }
+  }
+
+  #addHandler(
+    method: string,
+    binding: string,
+    form: HandlerDefinition['form'],
+    options: EventHandlerOptions,
+  ): void {
+    const origin = this.#origin(method);
+    const wrong = [
+      ...optionProblems(binding, options),
+      ...foreignParameters(this.host.type, method),
+      ...missingEnhancers(this.container, this.host, method),
+    ];
+    this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
+    const description = describeHandler(binding, form, origin, options);
+    if (wrong.length > 0) {
+      this.#addWrong(description);
+      return;
+    }
+    const invokeWith = (scope: EnhancerScope) => this.#invoke(method, form, scope);
+    this.handlers.push({ ...description, invoke: invokeWith('local'), invokeWith });
+  }
+
+  /** What it says about its binding is looked at all the same. Nobody calls it: the start is refused. */
+  #addWrong(description: HandlerDescription): void {
+    if (isName(description.binding))
+      this.handlers.push({ ...description, invoke: () => undefined });
+  }
+
+  #invoke(
+    method: string,
+    form: HandlerDefinition['form'],
+    scope: EnhancerScope,
+  ): HandlerDefinition['invoke'] {
+    this.#refuseScopedGlobals(method, scope);
+    const call = this.#call(method, scope);
+    return form === 'slice'
+      ? (records, contexts) => call([records, contexts])
+      : (records, contexts) => call([records[0]!, contexts[0]!]);
+  }
+
+  /** They have no instance outside of a request: a guard that never ran would seem to have agreed. */
+  #refuseScopedGlobals(method: string, scope: EnhancerScope): void {
+    if (scope === 'local' || this.host.kind === 'scoped') return;
+    const kinds = scopedGlobals(this.container);
+    if (kinds.length === 0) return;
+    throw new HandlerDiscoveryException([
+      `${this.#origin(method)}: its binding says enhancers: 'all', but the application has request-scoped or transient global ${kinds.join(' and ')}, which Nest makes for controllers only. Make them singletons, or ${this.host.type.name} request-scoped, or use enhancers: 'local'.`,
+    ]);
+  }
+
+  #addDlt(role: DltRole, method: string, declared: readonly DltDeclaration[]): void {
+    const origin = this.#origin(method);
+    const target = role === 'handler' ? this.dltHandlers : this.dltAlerts;
+    for (const declaration of declared) {
+      const wrong = dltProblems(role, declaration);
+      this.problems.push(...wrong.map((problem) => `${origin}: ${problem}`));
+      if (wrong.length > 0) continue;
+      const invoke = this.#dltCalls.get(method) ?? this.#dltCall(method);
+      this.#dltCalls.set(method, invoke);
+      target.push({ ...declaration, origin, invoke });
+    }
+  }
+
+  /** Dead letters are no records of the binding: enhancers and parameter decorators stay out. */
+  #dltCall(method: string): DltHandlerDefinition['invoke'] {
+    const { host } = this;
+    if (host.kind === 'static') return (record) => callMethod(host.instance, method, record);
+    return async (record) => {
+      const { instance } = await host.resolve({ record });
+      return callMethod(instance, method, record);
+    };
+  }
+
+  #call(method: string, scope: EnhancerScope): HandlerCall {
+    const { host, container } = this;
+    return handlerCall(container, { host, method, origin: this.#origin(method) }, scope);
+  }
+
+  #eventType(binding: string): string | undefined {
+    const { host } = this;
+    if (!this.#hasMethods(`@HandlesEvents('${binding}')`, EVENT_TYPE_HANDLER_METHODS)) return;
+    if (host.kind === 'scoped') {
+      this.problems.push(
+        `${host.type.name} in ${host.module} is made for one record, but it must tell its event type at start. Make it a singleton, or use @EventHandler('${binding}', { type }).`,
+      );
+      return;
+    }
+    return this.#askEventType(host.instance);
+  }
+
+  #askEventType(instance: object): string | undefined {
+    const { name } = this.host.type;
+    try {
+      const type = callMethod(instance, 'getEventType');
+      if (typeof type === 'string' && type !== '') return type;
+      this.problems.push(`${name}.getEventType() gave no name of a type, but ${typeof type}.`);
+    } catch (error) {
+      this.problems.push(`${name}.getEventType() threw: ${String(error)}`);
+    }
+    return undefined;
+  }
+
+  #hasMethods(decorator: string, methods: readonly string[]): boolean {
+    const { prototype, type, module } = this.host;
+    const missing = methods.filter((method) => typeof prototype[method] !== 'function');
+    if (missing.length === 0) return true;
+    this.problems.push(
+      `${type.name} in ${module} carries ${decorator} but has no method ${missing.join(' and ')}.`,
+    );
+    return false;
+  }
+
+  #origin(method: string): string {
+    return `${this.host.type.name}.${method} in ${this.host.module}`;
+  }
+}
+
+function callMethod(instance: object, method: string, ...args: readonly unknown[]): unknown {
+  return (instance as { [name: string]: (...args: readonly unknown[]) => unknown })[method]!(
+    ...args,
+  );
+}

@@ -1,0 +1,47 @@
+import { DeclarationList } from '../decorators/declaration-list.js';
+
+/** A decorator where nothing can be called. It is kept, so that the start can report all of them at once. */
+const misplaced = new DeclarationList<string>('misplaced');
+
+export type DecoratedMember = (
+  target: object,
+  key: string | symbol,
+  descriptor?: PropertyDescriptor,
+) => void;
+
+/** The decorated method; undefined, and a note on its class, where the member is not one. */
+export function decoratedMethod(
+  decorator: string,
+  target: object,
+  key: string | symbol,
+  descriptor: PropertyDescriptor | undefined,
+): object | undefined {
+  const place = misplacement(target, descriptor);
+  const method: unknown = descriptor?.value;
+  if (place === undefined && typeof method === 'function') return method;
+  const owner = typeof target === 'function' ? target : target.constructor;
+  misplaced.add(describe(decorator, owner, key, place ?? 'a property'), owner);
+  return undefined;
+}
+
+export function misplacedDecorators(type: object): readonly string[] {
+  return misplaced.all(type);
+}
+
+function misplacement(
+  target: object,
+  descriptor: PropertyDescriptor | undefined,
+): string | undefined {
+  if (typeof target === 'function') return 'a static member';
+  if (descriptor?.get ?? descriptor?.set) return 'an accessor';
+  return undefined;
+}
+
+function describe(
+  decorator: string,
+  owner: { readonly name: string },
+  key: string | symbol,
+  place: string,
+): string {
+  return `${decorator} on ${owner.name}.${String(key)}: it is ${place}. Put the decorator on a method of the instance.`;
+}

@@ -1,0 +1,42 @@
+import type { DltDeclaration, DltRole } from '../decorators/dlt-decorators.js';
+import type { EventHandlerOptions } from '../decorators/handler-options.js';
+
+/** What the compiler would have said: JavaScript and casts come here too. */
+export function optionProblems(
+  binding: unknown,
+  { type, payload, filter }: { readonly [K in keyof EventHandlerOptions]: unknown },
+): readonly string[] {
+  const problems: string[] = [];
+  if (!isName(binding)) problems.push('it names no binding.');
+  if (type !== undefined && !isName(type)) problems.push('its type is not a name.');
+  if (filter !== undefined && typeof filter !== 'function') {
+    problems.push('its filter is not a function.');
+  }
+  if (payload !== undefined && !isPayloadType(payload)) {
+    problems.push('its payload is neither a class nor a Standard Schema.');
+  }
+  return problems;
+}
+
+/** The same for `@DltHandler` and `@DltAlert`: the one decides about a binding, the other may hear of all. */
+export function dltProblems(
+  role: DltRole,
+  { binding, cluster }: { readonly [K in keyof DltDeclaration]: unknown },
+): readonly string[] {
+  const isOfAll = role === 'alert' && binding === undefined;
+  return [
+    ...(isOfAll || isName(binding) ? [] : ['it names no binding.']),
+    ...(cluster === undefined || isName(cluster) ? [] : ['its cluster is not a name.']),
+  ];
+}
+
+export function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isPayloadType(value: unknown): boolean {
+  return (
+    typeof value === 'function' ||
+    (typeof value === 'object' && value !== null && '~standard' in value)
+  );
+}

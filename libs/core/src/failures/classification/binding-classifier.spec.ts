@@ -1,0 +1,133 @@
+import { resolvedOrders } from '../../config/configuration.spec-support.js';
+import { BatchProcessingException } from '../../errors/handler-errors.js';
+import { pg } from '../faults/recorded-errors.spec-support.js';
+import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
+import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
+import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import { recordingLogger } from '../../pipeline/pipeline.spec-support.js';
+import { classifierOf } from './binding-classifier.js';
+
+const boom = new Error('boom');
+const failed = (error: Error, ending: FailedOutcome['ending'] = 'exhausted') => ({ error, ending });
+const answering = (answer: unknown): ExceptionClassifier => ({ classify: () => answer as never });
+const pausing = answering(ExceptionRoutingDecision.pauseContainer());
+const deadLetter = { decision: ExceptionRoutingDecision.deadLetter() };
+const nextTier = { decision: ExceptionRoutingDecision.nextTier() };
+
+function classifierFor(classifier?: ExceptionClassifier, global?: ExceptionClassifier) {
+  const logger = recordingLogger();
+  const binding = resolvedOrders({ classifier });
+  return { logger, classifier: classifierOf(binding, global, logger) };
+}
+
+describe('The classifier of a binding', () => {
+  it('is the library’s where the application has none', () => {
+    const { classifier, logger } = classifierFor();
+    expect(classifier.classify(failed(boom), 0)).toEqual({
+      ...nextTier,
+      isChosen: false,
+      isPermanent: false,
+    });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('is the application’s, whose every word is chosen', () => {
+    const { classifier } = classifierFor(undefined, pausing);
+    const verdict = classifier.classify(failed(boom), 0);
+    expect(verdict).toMatchObject({ decision: { routing: 'PAUSE_CONTAINER' }, isChosen: true });
+  });
+
+  it('is its own before that of the application', () => {
+    const own = answering(ExceptionRoutingDecision.deadLetter());
+    const { classifier } = classifierFor(own, pausing);
+    expect(classifier.classify(failed(boom), 0)).toEqual({
+      ...deadLetter,
+      isChosen: true,
+      isPermanent: true,
+    });
+  });
+
+  it('is asked with what the handler threw and the tier, and keeps its this', () => {
+    const seen: unknown[] = [];
+    class Own implements ExceptionClassifier {
+      readonly answer = ExceptionRoutingDecision.nextTier();
+      classify(error: Error, currentTier: number): ExceptionRoutingDecision {
+        seen.push([error, currentTier]);
+        return this.answer;
+      }
+    }
+    const { classifier } = classifierFor(new Own());
+    classifier.classify(failed(boom), 2);
+    classifier.classify(failed(new BatchProcessingException(1, 'x', [], { cause: boom })), 0);
+    expect(seen).toEqual([
+      [boom, 2],
+      [boom, 0],
+    ]);
+  });
+
+  it('may have made its decision with another copy of the library', () => {
+    const foreign = (routing: string, targetTier = -1) =>
+      classifierFor(answering({ routing, targetTier })).classifier.classify(failed(boom), 0);
+    expect(foreign('SKIP_TO_TIER', 2)).toMatchObject({
+      decision: ExceptionRoutingDecision.skipToTier(2),
+      isChosen: true,
+    });
+    expect(foreign('NEXT_TIER')).toMatchObject(nextTier);
+    expect(foreign('DEAD_LETTER')).toMatchObject(deadLetter);
+    expect(foreign('PAUSE_CONTAINER').decision.routing).toBe('PAUSE_CONTAINER');
+  });
+});
+
+describe('No call is worth making first', () => {
+  const { classifier } = classifierFor();
+  it.each<[string, Error, FailedOutcome['ending'], boolean]>([
+    ['where it goes to the dead letters', pg('23505'), 'exhausted', true],
+    ['where the calls ended for good', boom, 'permanent', true],
+    ['else it is', boom, 'exhausted', false],
+  ])('%s', (_, error, ending, isPermanent) => {
+    expect(classifier.classify(failed(error, ending), 0).isPermanent).toBe(isPermanent);
+  });
+});
+
+describe('A classifier that fails is replaced by the default one, and that is said', () => {
+  const throwing = (thrown: unknown): ExceptionClassifier => ({
+    classify: () => {
+      throw thrown;
+    },
+  });
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
+
+  it.each<[string, ExceptionClassifier]>([
+    ['it throws', throwing(new Error('broken'))],
+    ['it throws what has no text', throwing(Object.create(null))],
+    ['nothing', answering(undefined)],
+    ['null', answering(null)],
+    ['a text', answering('DEAD_LETTER')],
+    ['a routing that there is not', answering({ routing: 'SOMEWHERE', targetTier: -1 })],
+    ['a tier that there cannot be', answering({ routing: 'SKIP_TO_TIER', targetTier: 0 })],
+    ['no tier', answering({ routing: 'SKIP_TO_TIER' })],
+    ['an object that cannot be looked at', answering(revoked())],
+    ['a promise', answering(Promise.resolve(ExceptionRoutingDecision.nextTier()))],
+  ])('%s', (_, own) => {
+    const { classifier, logger } = classifierFor(own, pausing);
+    expect(classifier.classify(failed(pg('23505')), 0)).toMatchObject({
+      ...deadLetter,
+      isChosen: false,
+    });
+    expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
+  });
+
+  it('a promise that rejects is nobody’s unhandled rejection', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const { classifier } = classifierFor(answering(Promise.reject(new Error('late'))));
+    classifier.classify(failed(boom), 0);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});

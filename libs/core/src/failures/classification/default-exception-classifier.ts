@@ -1,0 +1,130 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { ErrorMatcher } from '../../config/error-matching/error-matcher.js';
+import {
+  guardedDistance,
+  type GuardedDistance,
+} from '../../config/error-matching/guarded-distance.js';
+import type {
+  ResolvedBinding,
+  ResolvedExceptionRoute,
+} from '../../config/resolving/resolved-binding.js';
+import { RetryableResultException } from '../../errors/result-errors.js';
+import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
+import { ruleFor } from '../faults/fault-of.js';
+import { isBadMessage, meantError } from '../faults/unwrap-batch-error.js';
+import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
+import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
+import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
+
+/** Where a failed record goes, and whether the application said so itself. */
+export interface Classification {
+  readonly decision: ExceptionRoutingDecision;
+  /** By its options, its classifier or the handler's own result: no rule of ours stands above that. */
+  readonly isChosen: boolean;
+}
+
+export type ClassifiedBinding = Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting'>;
+
+/** What takes effect where one of its matchers names the error most closely. */
+interface Entry extends Classification {
+  readonly matchers: readonly ErrorMatcher[];
+}
+
+/** The tier for what is going to last, where the binding has one so far behind. */
+const EXTENDED_TIER = 2;
+
+const NEXT_TIER: Classification = byRule(ExceptionRoutingDecision.nextTier());
+const DEAD_LETTER: Classification = byRule(ExceptionRoutingDecision.deadLetter());
+
+/**
+ * In this order: `exceptionRouting`; what could not be read or validated; the lists of `retry`, of
+ * which the closest match decides; then whose fault it is. One for each binding, without state.
+ */
+export class DefaultExceptionClassifier implements ExceptionClassifier {
+  readonly #distance: GuardedDistance;
+  readonly #routes: readonly Entry[];
+  readonly #lists: readonly Entry[];
+  readonly #extended: Classification;
+
+  constructor({ name, retry, exceptionRouting }: ClassifiedBinding, logger: DriverLogger) {
+    this.#distance = guardedDistance(name, logger);
+    this.#routes = exceptionRouting.map((route) => chosen([route.match], decisionOf(route)));
+    this.#lists = listsOf(retry);
+    this.#extended =
+      retry.tiers.length < EXTENDED_TIER
+        ? NEXT_TIER
+        : byRule(ExceptionRoutingDecision.skipToTier(EXTENDED_TIER));
+    Object.freeze(this);
+  }
+
+  /** The same for every tier: that nothing goes backwards is seen to by the router. */
+  classify(error: Error, _currentTier?: number): ExceptionRoutingDecision {
+    return this.classification(error).decision;
+  }
+
+  classification(thrown: Error): Classification {
+    const error = meantError(thrown);
+    const route = this.#closest(this.#routes, error);
+    if (route) return route;
+    if (isBadMessage(error)) return DEAD_LETTER;
+    return this.#closest(this.#lists, error) ?? this.#byFault(error);
+  }
+
+  /** Of several that are equally close, the first. */
+  #closest(entries: readonly Entry[], error: Error): Entry | undefined {
+    let closest: Entry | undefined;
+    let least = Infinity;
+    for (const entry of entries) {
+      const distance = this.#distance(entry.matchers, error) ?? Infinity;
+      if (distance >= least) continue;
+      least = distance;
+      closest = entry;
+    }
+    return closest;
+  }
+
+  #byFault(error: Error): Classification {
+    const rule = ruleFor(error);
+    if (rule?.fault === 'message') return DEAD_LETTER;
+    return rule?.isExtended ? this.#extended : NEXT_TIER;
+  }
+}
+
+/**
+ * The classes that a handler says it itself with count as if they stood in the lists. Retryable is
+ * no place to go to: with a circuit breaker, a time-out may still wait for the circuit. A result
+ * names the place: "the next retry topic".
+ */
+function listsOf(retry: ResolvedBinding['retry']): readonly Entry[] {
+  const skips = retry.skipToTierMapping.map(({ match, tier }) =>
+    chosen([match], ExceptionRoutingDecision.skipToTier(tier)),
+  );
+  return [
+    chosen([...retry.nonRetryableExceptions, NonRetryableException], DEAD_LETTER.decision),
+    ...skips,
+    chosen([RetryableResultException], NEXT_TIER.decision),
+    { matchers: [...retry.retryableExceptions, RetryableException], ...NEXT_TIER },
+  ];
+}
+
+function decisionOf({ routing, tier }: ResolvedExceptionRoute): ExceptionRoutingDecision {
+  switch (routing) {
+    case ExceptionRouting.NEXT_TIER:
+      return ExceptionRoutingDecision.nextTier();
+    case ExceptionRouting.SKIP_TO_TIER:
+      // Validation has seen to it that there is one.
+      return ExceptionRoutingDecision.skipToTier(tier!);
+    case ExceptionRouting.DEAD_LETTER:
+      return ExceptionRoutingDecision.deadLetter();
+    case ExceptionRouting.PAUSE_CONTAINER:
+      return ExceptionRoutingDecision.pauseContainer();
+  }
+}
+
+function byRule(decision: ExceptionRoutingDecision): Classification {
+  return Object.freeze({ decision, isChosen: false });
+}
+
+function chosen(matchers: readonly ErrorMatcher[], decision: ExceptionRoutingDecision): Entry {
+  return Object.freeze({ matchers, decision, isChosen: true });
+}

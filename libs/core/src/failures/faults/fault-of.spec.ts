@@ -1,0 +1,198 @@
+import {
+  BadRequestException,
+  ConflictException,
+  InternalServerErrorException,
+  NotFoundException,
+  PreconditionFailedException,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import { IsInt, validateOrReject } from 'class-validator';
+import { BatchProcessingException } from '../../errors/handler-errors.js';
+import { EventPublishException } from '../../errors/publish-errors.js';
+import { RetryableException } from '../../errors/retry-errors.js';
+import { DATABASES } from './database-faults.spec-support.js';
+import type { FaultCase, FaultTable } from './fault-case.spec-support.js';
+import { HANDLER_AND_NETWORK } from './handler-faults.spec-support.js';
+import { faultOf, ruleFor } from './fault-of.js';
+import { FAULT_RULES } from './fault-rules.js';
+import type { Fault } from './fault.js';
+import {
+  axios,
+  coded,
+  fetchFailed,
+  mysql,
+  named,
+  pg,
+  redisReply,
+  system,
+} from './recorded-errors.spec-support.js';
+import { isTypeErrorOfABug } from './is-programming-error.js';
+
+class Order {
+  @IsInt() id = 'none';
+}
+
+const TABLE: FaultTable = { ...HANDLER_AND_NETWORK, ...DATABASES };
+
+/** What no rule speaks of: nobody can tell. */
+const UNKNOWN: readonly FaultCase[] = [
+  ['an Error', new Error('boom')],
+  ['a TypeError of a bug', new TypeError("Cannot read properties of undefined (reading 'id')")],
+  ['a SyntaxError, of the message or of an answer', new SyntaxError('Unexpected token <')],
+  ['a fetch that fails for no known reason', fetchFailed(new Error('unknown scheme'))],
+  ['work that somebody called off', new DOMException('stop', 'AbortError')],
+  ['404, what may still come', new NotFoundException()],
+  ['404 of axios', axios(404)],
+  ['409, somebody was faster', new ConflictException()],
+  ['412, the same', new PreconditionFailedException()],
+  ['500, a bug of the other side', new InternalServerErrorException()],
+  ['a foreign key, whose row may still come', pg('23503')],
+  ['a foreign key of MySQL', mysql('ER_NO_REFERENCED_ROW_2', 1452, '23000')],
+  ['a missing table', pg('42P01')],
+  ['a Redis key of another type', redisReply('WRONGTYPE Operation against a key')],
+  ['a group of Redis that exists', redisReply('BUSYGROUP Consumer Group name already exists')],
+  ['a wrong argument for undici', coded('UND_ERR_INVALID_ARG')],
+  ['an exit code', named('Error', { status: 1 })],
+  ['an event that cannot be written as JSON', new EventPublishException('a cycle')],
+  ['a text', 'ETIMEDOUT'],
+  ['nothing', undefined],
+  ['null', null],
+  ['an empty list', []],
+  ['an object with issues of its own', { issues: [] }],
+];
+
+describe('Whose fault a failure is', () => {
+  const cases = Object.entries(TABLE).flatMap(([rule, [fault, rows]]) =>
+    rows.map(([what, thrown]) => ({ rule, what, fault, thrown })),
+  );
+
+  it.each(cases)('$fault, since $rule: $what', ({ rule, fault, thrown }) => {
+    expect(ruleFor(thrown)?.name).toBe(rule);
+    expect(faultOf(thrown)).toBe(fault);
+  });
+
+  it.each(UNKNOWN)('unknown: %s', (_, thrown) => {
+    expect(ruleFor(thrown)).toBeUndefined();
+    expect(faultOf(thrown)).toBe('unknown');
+  });
+
+  it('is shown for every rule that there is', () => {
+    expect(Object.keys(TABLE).sort()).toEqual(FAULT_RULES.map(({ name }) => name).sort());
+  });
+
+  it('is that of class-validator’s own list', async () => {
+    const thrown: unknown = await validateOrReject(new Order()).catch((errors: unknown) => errors);
+    expect(faultOf(thrown)).toBe('message');
+  });
+});
+
+describe('What lies inside of an error', () => {
+  const down = system('ECONNREFUSED');
+  const bad = pg('22001');
+  const nested = (depth: number, cause: unknown): unknown =>
+    depth === 0 ? cause : new Error(`${depth}`, { cause: nested(depth - 1, cause) });
+
+  it('is looked at where the error itself says nothing', () => {
+    expect(faultOf(nested(3, down))).toBe('world');
+    expect(faultOf(nested(3, bad))).toBe('message');
+    expect(faultOf(new BatchProcessingException(2, 'third', [], { cause: down }))).toBe('world');
+    expect(faultOf(new InternalServerErrorException('x', { cause: down }))).toBe('world');
+  });
+
+  it('has no say where it does', () => {
+    expect(faultOf(new BadRequestException('x', { cause: down }))).toBe('message');
+    expect(faultOf(new ServiceUnavailableException('x', { cause: bad }))).toBe('world');
+  });
+
+  it('says what a RetryableException waits for, but not that it is in vain', () => {
+    expect(faultOf(new RetryableException('later', { cause: down }))).toBe('world');
+    expect(faultOf(new RetryableException('later', { cause: nested(2, down) }))).toBe('world');
+  });
+
+  it('is looked at eight levels deep', () => {
+    expect(faultOf(nested(8, down))).toBe('world');
+    expect(faultOf(nested(9, down))).toBe('unknown');
+  });
+
+  it('may be the error itself', () => {
+    const one = new Error('one');
+    one.cause = new Error('other', { cause: one });
+    expect(faultOf(one)).toBe('unknown');
+    const all = new AggregateError([]);
+    all.errors.push(all, down);
+    expect(faultOf(all)).toBe('world');
+  });
+
+  it('is looked at once, however often it is in there', () => {
+    const read = jest.fn();
+    const all = new AggregateError([]);
+    Object.defineProperty(all, 'message', { get: read });
+    all.errors.push(all, all, all);
+    all.cause = all;
+    faultOf(all);
+    expect(read).toHaveBeenCalledTimes(1);
+  });
+
+  it.each<[string, unknown[], Fault]>([
+    ['the world’s, where one is', [bad, new Error('x'), down], 'world'],
+    ['the message’s, where all are', [bad, pg('23505')], 'message'],
+    ['unknown, where one is and none is the world’s', [bad, new Error('x')], 'unknown'],
+    ['unknown, where there are none', [], 'unknown'],
+  ])('of several errors: %s', (_, errors, fault) => {
+    expect(faultOf(new AggregateError(errors))).toBe(fault);
+    expect(faultOf(new Error('wrapped', { cause: new AggregateError(errors) }))).toBe(fault);
+  });
+
+  it('is bounded in breadth: what is behind it counts as unknown', () => {
+    const many = Array.from({ length: 1_000 }, () => pg('22001'));
+    expect(faultOf(new AggregateError(many))).toBe('unknown');
+  });
+});
+
+describe('An error that does not want to be looked at', () => {
+  const boom = (): never => {
+    throw new TypeError('do not look');
+  };
+  const TRAPS = ['get', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'has', 'ownKeys'] as const;
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    return proxy;
+  };
+
+  it.each(['name', 'message', 'code', 'cause', 'errno', 'status', 'response', 'issues', 'errors'])(
+    'by its %s is judged by the rest',
+    (key) => {
+      const error = new AggregateError([]);
+      Object.defineProperty(error, key, { get: boom });
+      expect(faultOf(error)).toBe('unknown');
+      if (key !== 'code') expect(faultOf(Object.assign(error, { code: 'EPIPE' }))).toBe('world');
+    },
+  );
+
+  it.each(TRAPS)('by the trap %s of a proxy is unknown at worst', (trap) => {
+    expect(['unknown', 'world']).toContain(faultOf(new Proxy(system('EPIPE'), { [trap]: boom })));
+  });
+
+  it('in any other way is unknown', () => {
+    expect(faultOf(revoked())).toBe('unknown');
+    expect(faultOf(Object.assign(new AggregateError([]), { errors: revoked() }))).toBe('unknown');
+    expect(faultOf(named('x', { getStatus: boom }))).toBe('unknown');
+    expect(faultOf(Object.create(null))).toBe('unknown');
+    expect(isTypeErrorOfABug(revoked())).toBe(false);
+  });
+});
+
+describe('A TypeError', () => {
+  it.each<[string, Error, boolean]>([
+    ['undefined has no properties', new TypeError('Cannot read properties of undefined'), true],
+    ['a wrong argument', Object.assign(new TypeError('x'), { code: 'ERR_INVALID_ARG_TYPE' }), true],
+    ['of fetch, with the network in its cause', fetchFailed(system('ECONNREFUSED')), false],
+    ['of fetch, with nothing known in its cause', fetchFailed(new Error('bad port')), false],
+    ['of fetch, in the middle of an answer', fetchFailed(undefined, 'terminated'), false],
+    ['with a network code of its own', Object.assign(new TypeError('x'), { code: 'EPIPE' }), false],
+    ['that is none', new RangeError('x'), false],
+  ])('%s (of a bug: %3$s)', (_, error, isOfABug) => {
+    expect(isTypeErrorOfABug(error)).toBe(isOfABug);
+  });
+});

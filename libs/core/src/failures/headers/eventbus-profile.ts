@@ -1,0 +1,57 @@
+import { EVENTBUS_HEADERS, tierHeaders } from '../../model/records/event-bus-headers.js';
+import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
+import type { FailureStory } from '../report/failure-report.js';
+import { isEventBusHeader } from './control-headers.js';
+import {
+  headersOf,
+  type DeadLetterHop,
+  type HeaderProfile,
+  type RetryHop,
+} from './header-profile.js';
+
+/** The bus's own: text, numbers in decimal. Tells what the control headers leave out. */
+export const eventbusProfile = Object.freeze<HeaderProfile>({
+  name: 'eventbus',
+  owns: isEventBusHeader,
+  write: (story, hop) =>
+    headersOf(hop.kind === 'retry' ? wayBehind(story, hop) : wholeStory(story, hop)),
+});
+
+/** A tier is exhausted when the record leaves it, not when it is written to it once more. */
+function wayBehind({ tierHistory }: FailureStory, hop: RetryHop) {
+  return Object.assign(
+    {},
+    ...tierHistory.map((entry) => {
+      const { exception, exhaustedAt } = tierHeaders(entry.tier);
+      return {
+        [exception]: entry.exceptionClass,
+        ...(entry.tier === hop.tier ? {} : { [exhaustedAt]: entry.exhaustedAt }),
+      };
+    }),
+  ) as Readonly<Record<string, string | number>>;
+}
+
+function wholeStory(
+  { tier, description, fingerprint, tierHistory }: FailureStory,
+  { at }: DeadLetterHop,
+) {
+  const names = EVENTBUS_HEADERS;
+  return {
+    [names.dltTimestamp]: at,
+    [names.retryTier]: tier,
+    [names.lastExceptionClass]: description.className,
+    [names.lastExceptionMessage]: description.message,
+    [names.lastExceptionStacktrace]: description.stack,
+    [names.fingerprint]: fingerprint,
+    ...(Object.assign({}, ...tierHistory.map(ofTier)) as Readonly<Record<string, string | number>>),
+  };
+}
+
+function ofTier({ tier, exceptionClass, exhaustedAt, attempts }: TierFailureRecord) {
+  const names = tierHeaders(tier);
+  return {
+    [names.exception]: exceptionClass,
+    [names.exhaustedAt]: exhaustedAt,
+    [names.attempts]: attempts,
+  };
+}

@@ -1,0 +1,302 @@
+import fc from 'fast-check';
+import type { RecordHeader } from '@nest-event-bus/broker';
+import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
+import { readTrail } from '../../model/records/retry-trail.js';
+import type { FailureStory } from '../report/failure-report.js';
+import {
+  headers,
+  recordOf,
+  shown,
+  storyOf,
+} from '../report/failure-report-samples.spec-support.js';
+import { DltHeaderEnricher } from './dlt-header-enricher.js';
+import { RetryHeaderEnricher } from './retry-header-enricher.js';
+
+const AT = 1_700_000_003_000;
+const LETTER = {
+  kind: 'dead-letter',
+  reason: 'RETRIES_EXHAUSTED',
+  cause: 'exhausted',
+  at: AT,
+} as const;
+const HOP = { kind: 'retry', tier: 2, delivery: 1, at: AT } as const;
+
+const names = (list: readonly RecordHeader[]): string[] => list.map(({ key }) => key);
+
+const deadLetter = (
+  profiles: readonly HeaderProfileName[],
+  story: Partial<FailureStory> = {},
+): readonly RecordHeader[] => {
+  const [whole] = new DltHeaderEnricher(profiles).variants(storyOf(story), LETTER);
+  return whole!.headers;
+};
+const retry = (
+  profiles: readonly HeaderProfileName[],
+  story: Partial<FailureStory> = {},
+  hop: Partial<typeof HOP | { tier: number }> = {},
+): readonly RecordHeader[] => {
+  const [whole] = new RetryHeaderEnricher(profiles).variants(storyOf(story), { ...HOP, ...hop });
+  return whole!.headers;
+};
+
+const CONTROL = {
+  trace: 'a',
+  'x-eventbus-version': '1',
+  'x-eventbus-binding-name': 'orders',
+  'x-eventbus-group-id': 'shop',
+  'x-eventbus-original-topic': 'orders.events',
+  'x-eventbus-original-partition': '3',
+  'x-eventbus-original-offset': '17',
+  'x-eventbus-original-timestamp': '1700000000000',
+  'x-eventbus-total-attempts': '3',
+  'x-eventbus-first-failure-timestamp': '1700000001000',
+  'x-eventbus-replay-count': '0',
+};
+const LETTER_CONTROL = {
+  ...CONTROL,
+  'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
+  'x-eventbus-dlt-cause': 'exhausted',
+};
+const RETRY_CONTROL = {
+  ...CONTROL,
+  'x-eventbus-retry-tier': '2',
+  'x-eventbus-retry-attempt': '1',
+  'x-eventbus-retry-timestamp': String(AT),
+  'x-eventbus-fingerprint': '0123456789abcdef',
+  'x-eventbus-tier0-attempts': '3',
+};
+const WAY_BEHIND = {
+  'x-eventbus-tier0-exception': 'OutOfStock',
+  'x-eventbus-tier0-exhausted-at': '1700000002000',
+};
+
+describe('a dead letter in the profile eventbus', () => {
+  it('tells the whole story', () => {
+    const history = [
+      { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
+      { tier: 2, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 4 },
+    ];
+    const story = { tier: 2, isPoison: true, tierHistory: history, originalOffset: 2n ** 60n };
+    expect(shown(deadLetter(['eventbus'], story))).toEqual({
+      ...CONTROL,
+      'x-eventbus-original-offset': '1152921504606846976',
+      'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
+      'x-eventbus-dlt-cause': 'exhausted',
+      'x-eventbus-dlt-timestamp': String(AT),
+      'x-eventbus-retry-tier': '2',
+      'x-eventbus-last-exception-class': 'OutOfStock',
+      'x-eventbus-last-exception-message': 'no stock',
+      'x-eventbus-last-exception-stacktrace': 'OutOfStock: no stock\n    at handle',
+      'x-eventbus-fingerprint': '0123456789abcdef',
+      'x-eventbus-poison': 'true',
+      'x-eventbus-tier0-exception': 'Timeout',
+      'x-eventbus-tier0-exhausted-at': '5',
+      'x-eventbus-tier0-attempts': '3',
+      'x-eventbus-tier2-exception': 'OutOfStock',
+      'x-eventbus-tier2-exhausted-at': '6',
+      'x-eventbus-tier2-attempts': '4',
+    });
+  });
+
+  it('has neither message nor stack where they are not to be told, and poison only where it is', () => {
+    const told = names(deadLetter(['eventbus'], { description: { className: 'OutOfStock' } }));
+    expect(told).toContain('x-eventbus-last-exception-class');
+    expect(told).not.toContain('x-eventbus-last-exception-message');
+    expect(told).not.toContain('x-eventbus-last-exception-stacktrace');
+    expect(told).not.toContain('x-eventbus-poison');
+  });
+});
+
+describe('a dead letter that could not be read', () => {
+  const deserialization = {
+    part: 'value',
+    format: 'Avro',
+    exceptionClass: 'UnreadableValueError',
+    reason: 'the schema registry knows no schema 7',
+  } as const;
+
+  it('says so in headers of its own, which are no longer there once it is written anew', () => {
+    const own = {
+      'x-eventbus-deserialization-part': 'value',
+      'x-eventbus-deserialization-format': 'Avro',
+      'x-eventbus-deserialization-exception-class': 'UnreadableValueError',
+      'x-eventbus-deserialization-reason': 'the schema registry knows no schema 7',
+    };
+    const written = deadLetter(['eventbus'], { deserialization });
+    expect(shown(written)).toMatchObject(own);
+    const again = deadLetter(['eventbus'], { record: recordOf({ headers: written }) });
+    expect(names(again).filter((name) => name.includes('deserialization'))).toEqual([]);
+  });
+});
+
+describe('a dead letter in the profile spring', () => {
+  it("has Spring's names in Spring's encodings, and the bus's control headers", () => {
+    const story = { originalPartition: 258, originalOffset: 2n ** 33n };
+    const found = deadLetter(['spring'], story).filter(({ key }) => key.startsWith('kafka_dlt-'));
+    expect(found).toEqual(
+      headers([
+        ['kafka_dlt-exception-fqcn', 'OutOfStock'],
+        ['kafka_dlt-exception-cause-fqcn', 'SqlError'],
+        ['kafka_dlt-exception-message', 'no stock'],
+        ['kafka_dlt-exception-stacktrace', 'OutOfStock: no stock\n    at handle'],
+        ['kafka_dlt-original-topic', 'orders.events'],
+        ['kafka_dlt-original-partition', Buffer.from('00000102', 'hex')],
+        ['kafka_dlt-original-offset', Buffer.from('0000000200000000', 'hex')],
+        ['kafka_dlt-original-timestamp', Buffer.from('0000018bcfe56800', 'hex')],
+        ['kafka_dlt-original-consumer-group', 'shop'],
+      ]),
+    );
+    const others = shown(deadLetter(['spring']).filter(({ key }) => !key.startsWith('kafka_dlt-')));
+    expect(others).toEqual(LETTER_CONTROL);
+  });
+
+  it('leaves out what there is not to tell', () => {
+    const told = names(deadLetter(['spring'], { description: { className: 'OutOfStock' } }));
+    expect(told.filter((name) => name.includes('exception'))).toEqual(['kafka_dlt-exception-fqcn']);
+  });
+});
+
+describe('a dead letter in the profile plain', () => {
+  const five = (story: Partial<FailureStory> = {}) =>
+    shown(deadLetter(['plain'], story).filter(({ key }) => !/^(x-eventbus|trace)/.test(key)));
+
+  it('has its five headers', () => {
+    expect(five()).toEqual({
+      'original-topic': 'orders.events',
+      'exception-message': 'no stock',
+      'exception-class': 'OutOfStock',
+      'failure-timestamp': '2023-11-14T22:13:22.000Z',
+      'retry-count': '2',
+    });
+  });
+
+  it('has them always, without a message too', () => {
+    expect(five({ description: { className: 'OutOfStock' } })).toMatchObject({
+      'exception-message': '',
+      'exception-class': 'OutOfStock',
+    });
+  });
+
+  it('counts retries and replays in one; no call at all is no retry', () => {
+    expect(five({ replayCount: 2 })['retry-count']).toBe('4');
+    expect(five({ totalAttempts: 0 })['retry-count']).toBe('0');
+  });
+});
+
+describe('a dead letter in several profiles', () => {
+  it('has the headers of all of them, each once', () => {
+    const told = names(deadLetter(['eventbus', 'spring', 'plain']));
+    expect(new Set(told).size).toBe(told.length);
+    for (const profile of ['eventbus', 'spring', 'plain'] as const)
+      expect(told).toEqual(expect.arrayContaining(names(deadLetter([profile]))));
+  });
+});
+
+describe('a record on its way to a retry topic', () => {
+  it.each<[HeaderProfileName]>([['eventbus'], ['spring'], ['plain']])(
+    'has all that its next reader needs, whatever the profile: %s',
+    (profile) => {
+      expect(shown(retry([profile]))).toMatchObject({ ...RETRY_CONTROL, ...WAY_BEHIND });
+    },
+  );
+
+  it('has nothing else in the profile eventbus, no message and no stack', () => {
+    expect(shown(retry(['eventbus']))).toEqual({ ...RETRY_CONTROL, ...WAY_BEHIND });
+  });
+
+  it('has the headers of the others besides', () => {
+    expect(shown(retry(['plain']))).toMatchObject({
+      'original-topic': 'orders.events',
+      'retry-count': '3',
+    });
+    expect(names(retry(['spring']))).toContain('kafka_dlt-original-offset');
+  });
+
+  it('has not exhausted a tier that it is written to once more', () => {
+    const tierHistory = [
+      { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
+      { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
+    ];
+    const tiers = (tier: number) =>
+      names(retry(['eventbus'], { tier: 2, tierHistory }, { tier })).filter((name) =>
+        name.endsWith('exhausted-at'),
+      );
+    expect(tiers(2)).toEqual(['x-eventbus-tier0-exhausted-at']);
+    expect(tiers(3)).toEqual(['x-eventbus-tier0-exhausted-at', 'x-eventbus-tier2-exhausted-at']);
+  });
+
+  it('is read by the next tier as it was written', () => {
+    const tierHistory = [
+      { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
+      { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
+    ];
+    const story = storyOf({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
+    for (const { headers: written } of new RetryHeaderEnricher(['plain']).variants(story, HOP)) {
+      const next = recordOf({ topic: 'orders.events.retry-2', headers: written });
+      expect(readTrail(next, 2)).toMatchObject({
+        original: { topic: 'orders.events', partition: 3, offset: 17n },
+        originalTimestamp: 1_700_000_000_000,
+        delivery: 1,
+        totalAttempts: 4,
+        attemptsInTier: 1,
+        firstFailureAt: 1_700_000_001_000,
+        fingerprint: '0123456789abcdef',
+        replayCount: 2,
+        tierHistory: [{ tier: 0, attempts: 3 }],
+      });
+    }
+  });
+});
+
+describe('the headers a record came with', () => {
+  const brought = headers([
+    ['trace', 'a'],
+    ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
+    ['tracestate', 'a=b'],
+    ['baggage', 'user=7'],
+    ['trace', Buffer.from([0, 255])],
+    ['empty', ''],
+    ['none', null],
+    ['retry-count', '7'],
+    ['x-eventbus-of-a-newer-version', 'kept'],
+    ['x-eventbus-consumer-instance', 'upstream-0'],
+  ]);
+
+  it.each([
+    ['a dead letter', deadLetter],
+    ['a retry', retry],
+  ])('come first in %s, byte for byte and in their order', (_, write) => {
+    const written = write(['eventbus', 'spring'], { record: recordOf({ headers: brought }) });
+    expect(written.slice(0, brought.length)).toEqual(brought);
+  });
+
+  it('give way where they are what an earlier hop has written', () => {
+    const stale = ['eventbus', 'spring', 'plain'] as const;
+    const first = retry(stale, {}, { tier: 1 });
+    const second = deadLetter(stale, {
+      record: recordOf({ headers: [...brought, ...first, ...first] }),
+    });
+    const ours = names(second).filter((name) => /^(x-eventbus-|kafka_dlt-|retry-)/.test(name));
+    expect(new Set(ours).size).toBe(ours.length);
+    expect(shown(second)).toMatchObject({ trace: ['a', '\0\ufffd', 'a', 'a'], 'retry-count': '2' });
+    expect(names(second)).not.toContain('x-eventbus-retry-attempt');
+  });
+
+  it('are never lost, whatever they are and whatever is left out for them to fit', () => {
+    const own = fc.record({
+      key: fc.string({ maxLength: 12 }).map((name) => `app-${name}`),
+      value: fc.option(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes))),
+    });
+    fc.assert(
+      fc.property(fc.array(own, { maxLength: 12 }), (list) => {
+        const story = storyOf({ record: recordOf({ headers: [...list, ...retry(['spring'])] }) });
+        const variants = [
+          ...new DltHeaderEnricher(['spring']).variants(story, LETTER),
+          ...new RetryHeaderEnricher(['spring']).variants(story, HOP),
+        ];
+        for (const { headers: written } of variants)
+          expect(written.filter(({ key }) => key.startsWith('app-'))).toEqual(list);
+      }),
+    );
+  });
+});

@@ -1,0 +1,42 @@
+import type { RecordHeader } from '@nest-event-bus/broker';
+import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
+import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
+import type { FailureStory } from '../report/failure-report.js';
+
+/** Where a record goes with its story. `at` is when it is written there: milliseconds since 1970. */
+export type Hop = RetryHop | DeadLetterHop;
+
+export interface RetryHop {
+  readonly kind: 'retry';
+  readonly tier: number;
+  /** The delivery within that tier, from 1. */
+  readonly delivery: number;
+  readonly at: number;
+}
+
+export interface DeadLetterHop {
+  readonly kind: 'dead-letter';
+  readonly reason: DltReason;
+  readonly cause: DltCause;
+  readonly at: number;
+}
+
+/** One way to tell a story in headers. */
+export interface HeaderProfile {
+  readonly name: HeaderProfileName;
+  /** Whether a header of this name is the profile's: what an earlier hop wrote gives way to what this one writes. */
+  owns(name: string): boolean;
+  write(story: FailureStory, hop: Hop): readonly RecordHeader[];
+}
+
+/** The headers that have a value, in this order. */
+export function headersOf(
+  values: Readonly<Record<string, string | number | bigint | Buffer | undefined>>,
+): readonly RecordHeader[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ key, value: bytesOf(value) }],
+  );
+}
+
+const bytesOf = (value: string | number | bigint | Buffer): Buffer =>
+  Buffer.isBuffer(value) ? value : Buffer.from(String(value), 'utf8');

@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
+import { dltRecordOf } from '../report/dlt-record-of.js';
+import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
+import { DltHeaderEnricher } from './dlt-header-enricher.js';
+import { readDeadLetter } from './read-dead-letter.js';
+
+const AT = 1_700_000_003_000;
+const LETTER = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator', at: AT } as const;
+
+const letterOf = (given: Partial<BrokerRecord>): BrokerRecord =>
+  recordOf({ topic: 'orders.events.DLT', partition: 0, offset: 4, timestamp: AT, ...given });
+
+const written = (profiles: readonly HeaderProfileName[], story = storyOf()): BrokerRecord => {
+  const [whole] = new DltHeaderEnricher(profiles).variants(story, LETTER);
+  return letterOf({ headers: whole!.headers });
+};
+
+const long = (value: bigint): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(value);
+  return bytes;
+};
+
+describe('a dead letter', () => {
+  const story = storyOf({
+    record: recordOf({
+      headers: headers([
+        ['trace', 'a'],
+        ['retry-count', 'mine'],
+      ]),
+    }),
+    tier: 1,
+    totalAttempts: 5,
+    replayCount: 2,
+    isPoison: true,
+    originalOffset: 2n ** 60n,
+    tierHistory: [
+      { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
+      { tier: 1, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 2 },
+    ],
+  });
+
+  it.each<[readonly HeaderProfileName[]]>([
+    [['eventbus']],
+    [['eventbus', 'spring']],
+    [['plain', 'eventbus', 'spring']],
+  ])('is read as it was told: %p', (profiles) => {
+    const told = dltRecordOf(story, LETTER, profiles);
+    expect(readDeadLetter(written(profiles, story))).toEqual(told);
+  });
+
+  it('says why it could not be read', () => {
+    const deserialization = { part: 'value', format: 'JSON', exceptionClass: 'X' } as const;
+    const told = (given: object) => {
+      const unreadable = { ...story, deserialization: { ...deserialization, ...given } };
+      return readDeadLetter(written(['eventbus'], unreadable)).deserialization;
+    };
+    expect(told({})).toEqual(deserialization);
+    expect(told({ reason: 'no' })).toEqual({ ...deserialization, reason: 'no' });
+  });
+
+  it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
+    'without the profile eventbus still says whose it is, where it came from and why it was given up: %p',
+    (profiles) => {
+      const unreadable = storyOf({
+        ...story,
+        deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
+      });
+      const told = dltRecordOf(unreadable, LETTER, profiles);
+      expect(readDeadLetter(written(profiles, unreadable))).toMatchObject({
+        dltReason: 'MANUAL',
+        dltCause: 'operator',
+        isPoison: true,
+        deserialization: told.deserialization,
+        originalTopic: told.originalTopic,
+        originalPartition: told.originalPartition,
+        originalOffset: told.originalOffset,
+        originalTimestamp: told.originalTimestamp,
+        binding: 'orders',
+        groupId: 'shop',
+        replayCount: 2,
+        totalAttempts: 5,
+        firstFailureTimestamp: told.firstFailureTimestamp,
+        lastExceptionClass: 'OutOfStock',
+        lastExceptionMessage: 'no stock',
+        dltTimestamp: AT,
+        headers: told.headers,
+      });
+    },
+  );
+
+  it('gives its listeners bytes of their own', () => {
+    const told = dltRecordOf(story, LETTER, ['eventbus']);
+    told.value!.fill(1);
+    told.key!.fill(1);
+    told.headers[0]!.value!.fill(1);
+    expect(story.record).toEqual(recordOf({ headers: story.record.headers }));
+    expect(story.record.headers[0]?.value?.toString()).toBe('a');
+  });
+});
+
+describe('a dead letter of Spring', () => {
+  const numbers = {
+    bytes: [Buffer.from([0, 0, 0, 3]), long(17n), long(1_700_000_000_000n)],
+    text: ['3', '17', '1700000000000'],
+  } as const;
+
+  it.each(['bytes', 'text'] as const)('is understood with numbers as %s', (encoding) => {
+    const [partition, offset, timestamp] = numbers[encoding];
+    const list = headers([
+      ['kafka_dlt-exception-fqcn', 'org.shop.OutOfStock'],
+      ['kafka_dlt-exception-message', 'no stock'],
+      ['kafka_dlt-exception-stacktrace', 'org.shop.OutOfStock: no stock'],
+      ['kafka_dlt-original-topic', 'orders.events'],
+      ['kafka_dlt-original-partition', partition],
+      ['kafka_dlt-original-offset', offset],
+      ['kafka_dlt-original-timestamp', timestamp],
+      ['kafka_dlt-original-consumer-group', 'shop'],
+      ['mine', 'x'],
+    ]);
+    expect(readDeadLetter(letterOf({ headers: list }))).toEqual({
+      originalTopic: 'orders.events',
+      originalPartition: 3,
+      originalOffset: 17n,
+      originalTimestamp: 1_700_000_000_000,
+      key: recordOf().key,
+      value: recordOf().value,
+      headers: headers([['mine', 'x']]),
+      dltReason: 'RETRIES_EXHAUSTED',
+      totalAttempts: 0,
+      firstFailureTimestamp: AT,
+      lastExceptionClass: 'org.shop.OutOfStock',
+      lastExceptionMessage: 'no stock',
+      lastExceptionStacktrace: 'org.shop.OutOfStock: no stock',
+      tierHistory: [],
+      dltTimestamp: AT,
+      groupId: 'shop',
+      replayCount: 0,
+      isPoison: false,
+    });
+  });
+});
+
+describe('a dead letter with the plain headers', () => {
+  const five = (failed: string) =>
+    headers([
+      ['original-topic', 'emails'],
+      ['exception-message', 'refused'],
+      ['exception-class', 'SmtpError'],
+      ['failure-timestamp', failed],
+      ['retry-count', '3'],
+      ['mine', 'x'],
+    ]);
+
+  it.each(['2023-11-14T22:13:20Z', '2023-11-14T22:13:20.000Z', '1700000000000'])(
+    'is understood with the time %s',
+    (failed) => {
+      expect(readDeadLetter(letterOf({ headers: five(failed) }))).toMatchObject({
+        originalTopic: 'emails',
+        originalPartition: -1,
+        originalOffset: -1n,
+        firstFailureTimestamp: 1_700_000_000_000,
+        totalAttempts: 4,
+        lastExceptionClass: 'SmtpError',
+        lastExceptionMessage: 'refused',
+        headers: headers([['mine', 'x']]),
+      });
+    },
+  );
+
+  it('keeps what only looks like one of them', () => {
+    const mine = headers([
+      ['retry-count', 'mine'],
+      ['original-topic', 'mine, too'],
+    ]);
+    expect(readDeadLetter(letterOf({ headers: mine })).headers).toEqual(mine);
+  });
+});
+
+describe('a dead letter that tells little', () => {
+  it('is its own origin where it tells nothing', () => {
+    expect(readDeadLetter(letterOf({ headers: [], key: null, value: null }))).toEqual({
+      originalTopic: 'orders.events.DLT',
+      originalPartition: 0,
+      originalOffset: 4n,
+      originalTimestamp: AT,
+      key: null,
+      value: null,
+      headers: [],
+      dltReason: 'RETRIES_EXHAUSTED',
+      totalAttempts: 0,
+      firstFailureTimestamp: AT,
+      lastExceptionClass: 'unknown',
+      lastExceptionMessage: '',
+      tierHistory: [],
+      dltTimestamp: AT,
+      replayCount: 0,
+      isPoison: false,
+    });
+  });
+
+  it('is believed in another profile where one is damaged', () => {
+    const list = headers([
+      ['x-eventbus-original-topic', 'orders.events'],
+      ['x-eventbus-original-partition', 'three'],
+      ['x-eventbus-original-offset', '17'],
+      ['kafka_dlt-original-topic', 'orders.events'],
+      ['kafka_dlt-original-partition', Buffer.from([0, 0, 0, 3])],
+      ['kafka_dlt-original-offset', long(17n)],
+      ['x-eventbus-last-exception-class', ''],
+      ['exception-class', 'SmtpError'],
+      ['x-eventbus-dlt-reason', 'BOREDOM'],
+      ['x-eventbus-dlt-cause', 'of a newer version'],
+    ]);
+    expect(readDeadLetter(letterOf({ headers: list }))).toMatchObject({
+      originalPartition: 3,
+      originalOffset: 17n,
+      lastExceptionClass: 'SmtpError',
+      dltReason: 'RETRIES_EXHAUSTED',
+      dltCause: undefined,
+    });
+  });
+
+  it('says -1 for a part of its origin that nobody tells', () => {
+    const list = headers([['x-eventbus-original-topic', 'orders.events']]);
+    expect(readDeadLetter(letterOf({ headers: list }))).toMatchObject({
+      originalTopic: 'orders.events',
+      originalPartition: -1,
+      originalOffset: -1n,
+    });
+  });
+
+  it('never throws, whatever its headers are', () => {
+    const profiles = ['eventbus', 'spring', 'plain'] as const;
+    const names = written(profiles).headers.map(({ key }) => key);
+    const damaged = fc.record({
+      key: fc.constantFrom(...names),
+      value: fc.option(fc.uint8Array({ maxLength: 30 }).map((bytes) => Buffer.from(bytes))),
+    });
+    fc.assert(
+      fc.property(fc.array(damaged, { maxLength: 30 }), (list) => {
+        const letter = readDeadLetter(letterOf({ headers: list }));
+        expect(letter.originalPartition).toBeGreaterThanOrEqual(-1);
+        expect(letter.originalOffset).toBeGreaterThanOrEqual(-1n);
+        expect(Number.isSafeInteger(letter.totalAttempts)).toBe(true);
+        expect(letter.firstFailureTimestamp).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+});

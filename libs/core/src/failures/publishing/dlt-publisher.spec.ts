@@ -1,0 +1,215 @@
+import {
+  ClosedError,
+  RecordTooLargeError,
+  type ProducerSession,
+  type SendOptions,
+} from '@nest-event-bus/broker';
+import { sleep } from '@nest-event-bus/broker/runtime';
+import { resolvedOrders } from '../../config/configuration.spec-support.js';
+import { DltPublisher } from './dlt-publisher.js';
+import { dltRecordOf } from '../report/dlt-record-of.js';
+import { readDeadLetter } from '../headers/read-dead-letter.js';
+import { PublishingWorld } from './publishers.spec-support.js';
+import {
+  headers,
+  recordOf,
+  shown,
+  storyOf,
+} from '../report/failure-report-samples.spec-support.js';
+
+const DLT = 'orders.events.DLT';
+const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
+
+let world: PublishingWorld;
+
+beforeEach(() => {
+  world = new PublishingWorld();
+});
+afterEach(() => world.end());
+
+const publisher = (...given: Parameters<PublishingWorld['parts']>): DltPublisher =>
+  new DltPublisher(world.parts(...given));
+
+describe('a dead letter', () => {
+  beforeEach(() => world.topic(DLT));
+
+  it.each([
+    ['bytes that are no text', Buffer.from([255, 254]), Buffer.from([0, 255, 128])],
+    ['a tombstone', Buffer.from('k'), null],
+    ['no key', null, Buffer.from('v')],
+    ['empty key and value', Buffer.alloc(0), Buffer.alloc(0)],
+    ['nothing at all', null, null],
+  ])('keeps %s', async (_, key, value) => {
+    const brought = headers([
+      ['a', '1'],
+      ['b', null],
+      ['a', Buffer.from([255])],
+    ]);
+    const story = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    await world.done(publisher().publish(story, LETTER));
+    const [letter] = await world.records(DLT);
+    expect([letter?.key, letter?.value]).toEqual([key, value]);
+    expect(letter?.headers.slice(0, 3)).toEqual(brought);
+  });
+
+  it('has the time of now, so that retention counts from here, and the original one in its headers', async () => {
+    await world.runtime.advance(5_000);
+    await world.done(publisher().publish(storyOf(), LETTER));
+    const [letter] = await world.records(DLT);
+    const { timestamp, headers: all } = letter!;
+    expect(world.runtime.now() - timestamp).toBeLessThan(1_000);
+    expect(shown(all)).toMatchObject({
+      'x-eventbus-dlt-timestamp': String(timestamp),
+      'x-eventbus-original-timestamp': '1700000000000',
+    });
+  });
+
+  it('is told of as it was written, and can be told of before', async () => {
+    const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
+    const before = letters.describe(storyOf(), LETTER);
+    const told = await world.done(letters.publish(storyOf(), LETTER));
+    const [letter] = await world.records(DLT);
+    expect(told).toEqual(readDeadLetter(letter!));
+    expect({ ...before, dltTimestamp: told.dltTimestamp }).toEqual(told);
+    expect(told.value).not.toBe(storyOf().record.value);
+  });
+
+  it('is told of whole where a part of it had no room', async () => {
+    await world.topic('small', 400);
+    const letters = publisher({ topic: 'small' });
+    const told = await world.done(letters.publish(storyOf(), LETTER));
+    const hop = { kind: 'dead-letter', ...LETTER, at: told.dltTimestamp } as const;
+    expect(told).toEqual(dltRecordOf(storyOf(), hop, ['eventbus']));
+    expect(told.lastExceptionMessage).toBe('no stock');
+  });
+
+  it('is with the others of its key', async () => {
+    await world.topic('wide', undefined, 8);
+    const letters = publisher({ topic: 'wide' });
+    for (let count = 0; count < 4; count++)
+      await world.done(letters.publish(storyOf({ originalOffset: BigInt(count) }), LETTER));
+    const partitions = new Set((await world.records('wide')).map(({ partition }) => partition));
+    expect(partitions.size).toBe(1);
+  });
+});
+
+describe('a dead letter that cannot be written', () => {
+  it('rejects where the topic is missing, and says what to do', async () => {
+    const error = await world.failureOf(
+      publisher({ publishTimeoutMs: 2_000 }).publish(storyOf(), LETTER),
+    );
+    expect(error).toMatchObject({ code: 'DLT_PUBLISH', retriable: true });
+    expect(error.message).toContain(`could not be written to topic '${DLT}'`);
+    expect(error.cause).toBeInstanceOf(Error);
+  });
+
+  it('rejects where the broker refuses', async () => {
+    await world.topic(DLT);
+    world.broker.faults.refuse({ operation: 'produce', topic: DLT }, 'TOPIC_AUTHORIZATION_FAILED', {
+      times: 1,
+    });
+    const letters = publisher();
+    const error = await world.failureOf(letters.publish(storyOf(), LETTER));
+    expect(error.message).toContain('It was not written.');
+    expect(error.message).toContain('Grant the permission');
+    expect(await world.records(DLT)).toEqual([]);
+    await world.done(letters.publish(storyOf(), LETTER));
+    expect(await world.records(DLT)).toHaveLength(1);
+  });
+
+  it('rejects where the producer is closed, or cannot be had', async () => {
+    const closed = (): ProducerSession => {
+      throw new ClosedError('The driver was closed.');
+    };
+    const error = await world.failureOf(
+      publisher({}, { producer: closed }).publish(storyOf(), LETTER),
+    );
+    expect(error.message).toContain('The driver was closed.');
+  });
+
+  it('rejects where the driver does not say that it has written it', async () => {
+    const producer = { send: () => Promise.resolve([]) } as unknown as ProducerSession;
+    await world.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
+  });
+});
+
+describe('dlt.publishTimeoutMs', () => {
+  const timed = async (letters: DltPublisher): Promise<readonly [number, string]> => {
+    const startedAt = world.runtime.monotonic();
+    const { message } = await world.failureOf(letters.publish(storyOf(), LETTER));
+    return [world.runtime.monotonic() - startedAt, message];
+  };
+
+  it('is 30 s by default, and any duration', () => {
+    expect(resolvedOrders().dlt.publishTimeoutMs).toBe(30_000);
+    expect(resolvedOrders({ dlt: { publishTimeoutMs: '5s' } }).dlt.publishTimeoutMs).toBe(5_000);
+  });
+
+  it.each([2_000, 7_000])('ends a write whose answer is lost: %d ms', async (publishTimeoutMs) => {
+    await world.topic(DLT);
+    world.broker.faults.loseAnswers({ operation: 'produce', topic: DLT });
+    const [took, message] = await timed(publisher({ publishTimeoutMs }));
+    expect(took).toBeGreaterThanOrEqual(publishTimeoutMs);
+    expect(took).toBeLessThan(publishTimeoutMs + 100);
+    expect(message).toContain('It is not known whether it was written');
+  });
+
+  it('ends one that no driver ever settles', async () => {
+    const producer = { send: () => new Promise(() => undefined) } as unknown as ProducerSession;
+    const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
+    const [took, message] = await timed(letters);
+    expect(took).toBe(3_000);
+    expect(message).toContain('It took longer than dlt.publishTimeoutMs (3000 ms)');
+  });
+
+  it('is shared by all attempts to make it fit', async () => {
+    await world.topic('small', 250);
+    world.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
+    const [took] = await timed(publisher({ topic: 'small', publishTimeoutMs: 1_000 }));
+    expect(took).toBeLessThan(1_100);
+    await world.runtime.advance(10_000);
+    expect(await world.records('small')).toEqual([]);
+  });
+
+  it('begins no attempt after its end', async () => {
+    let sends = 0;
+    const send = async (): Promise<never> => {
+      sends += 1;
+      await sleep(world.runtime, 1_500);
+      throw new RecordTooLargeError('too large');
+    };
+    const producer = { send } as unknown as ProducerSession;
+    const letters = publisher({ publishTimeoutMs: 1_000 }, { producer: () => producer });
+    await world.failureOf(letters.publish(storyOf(), LETTER));
+    await world.runtime.advance(10_000);
+    expect(sends).toBe(1);
+  });
+
+  it('is told to the driver, which gives the record up by itself', async () => {
+    const seen: (SendOptions | undefined)[] = [];
+    const send: ProducerSession['send'] = (_, options) => {
+      seen.push(options);
+      return Promise.reject(new Error('no'));
+    };
+    const producer = { send } as unknown as ProducerSession;
+    const { signal } = new AbortController();
+    const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
+    await world.failureOf(letters.publish(storyOf(), LETTER, signal));
+    expect(seen).toEqual([{ timeoutMs: 3_000, signal }]);
+  });
+});
+
+describe('a redaction that is broken', () => {
+  it('is told with each record, without what it was to take out', async () => {
+    await world.topic(DLT);
+    const description = { className: 'OutOfStock', isRedactionBroken: true };
+    await world.done(publisher().publish(storyOf({ description }), LETTER));
+    expect(world.lines).toMatchObject([
+      {
+        level: 'error',
+        context: { binding: 'orders', offset: '17', exceptionClass: 'OutOfStock' },
+      },
+    ]);
+    expect(JSON.stringify(world.lines)).not.toContain('no stock');
+  });
+});

@@ -1,0 +1,57 @@
+import { DltPublishException } from '../../errors/publish-errors.js';
+import type { DltCause, DltReason, DltRecord } from '../../model/records/dlt-record.js';
+import { dltRecordOf } from '../report/dlt-record-of.js';
+import type { FailureStory } from '../report/failure-report.js';
+import { DltHeaderEnricher } from '../headers/dlt-header-enricher.js';
+import type { DeadLetterHop } from '../headers/header-profile.js';
+import { failureMessage, RecordWriter, type RecordWriterParts } from './record-writer.js';
+
+/** Why a record is given up. */
+export interface DltLetter {
+  readonly reason: DltReason;
+  readonly cause: DltCause;
+}
+
+/** The one place that writes to the dead-letter topic of a binding. */
+export class DltPublisher {
+  readonly #parts: RecordWriterParts;
+  readonly #writer: RecordWriter;
+  readonly #headers: DltHeaderEnricher;
+
+  constructor(parts: RecordWriterParts) {
+    this.#parts = parts;
+    this.#writer = new RecordWriter(parts);
+    this.#headers = new DltHeaderEnricher(parts.binding.dlt.headerProfile);
+  }
+
+  /** The dead letter that would be written now. */
+  describe(story: FailureStory, letter: DltLetter): DltRecord {
+    return dltRecordOf(story, this.#hop(letter), this.#parts.binding.dlt.headerProfile);
+  }
+
+  /**
+   * Resolves once all in-sync replicas have the record: its key and value byte for byte, and as
+   * much of its story as the topic takes. Rejects with DltPublishException; then the record must
+   * stay where it is.
+   */
+  async publish(story: FailureStory, letter: DltLetter, signal?: AbortSignal): Promise<DltRecord> {
+    const { topic, headerProfile } = this.#parts.binding.dlt;
+    const hop = this.#hop(letter);
+    const variants = this.#headers.variants(story, hop);
+    try {
+      await this.#writer.write({ topic, story, at: hop.at, variants, signal });
+    } catch (cause) {
+      const message = failureMessage('A dead letter', story, topic, cause);
+      const failure = new DltPublishException(message, { cause });
+      // What was called off says nothing about the topic.
+      if (!signal?.aborted) this.#parts.trouble.failed(topic, failure);
+      throw failure;
+    }
+    return dltRecordOf(story, hop, headerProfile);
+  }
+
+  /** Its time is that of the write, not of the record: retention counts from now. */
+  #hop(letter: DltLetter): DeadLetterHop {
+    return { kind: 'dead-letter', ...letter, at: this.#parts.runtime.now() };
+  }
+}

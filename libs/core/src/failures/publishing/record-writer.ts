@@ -1,0 +1,143 @@
+import {
+  RecordTooLargeError,
+  RequestTimeoutError,
+  SendError,
+  type BrokerRecord,
+  type DriverLogger,
+  type ProducerSession,
+} from '@nest-event-bus/broker';
+import { within, type Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import type { FailureStory } from '../report/failure-report.js';
+import type { HeaderVariant } from '../headers/header-variants.js';
+import type { PublishTrouble } from './publish-problem-of.js';
+
+/** What the publishers of a binding share. */
+export interface RecordWriterParts {
+  readonly binding: Pick<ResolvedBinding, 'name' | 'dlt'>;
+  /** Asked for each write. Its acknowledgements are by all in-sync replicas. */
+  readonly producer: () => ProducerSession;
+  /** For what the topic takes in no other way. */
+  readonly compressingProducer?: () => ProducerSession | undefined;
+  readonly trouble: PublishTrouble;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** One write of a record that goes on with its key and value untouched. */
+export interface RecordWrite {
+  readonly topic: string;
+  readonly story: FailureStory;
+  /** Of the record in its new topic: milliseconds since 1970. */
+  readonly at: number;
+  /** From the whole story to the least of it; the first that is not too large is written. */
+  readonly variants: Iterable<HeaderVariant>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The topic takes the record in none of its variants. */
+export class AllVariantsTooLargeError extends Error {
+  constructor(cause: Error) {
+    super(
+      `It is too large even with the fewest headers. Raise max.message.bytes of the topic to that of the topic the record came from. ${cause.message}`,
+      { cause },
+    );
+    this.name = new.target.name;
+  }
+}
+
+/** Writes one record, acknowledged and within its time, with as much of its story as fits. */
+export class RecordWriter {
+  constructor(private readonly parts: RecordWriterParts) {}
+
+  /** Rejects when the record was not written, or nobody knows; in its own time even where the driver never answers. */
+  async write(write: RecordWrite): Promise<void> {
+    const { runtime, binding, trouble } = this.parts;
+    const { publishTimeoutMs } = binding.dlt;
+    this.#tellBrokenRedaction(write.story);
+    const endsAt = runtime.monotonic() + publishTimeoutMs;
+    const late = (): Error => tooLate(publishTimeoutMs);
+    const variant = await within(runtime, publishTimeoutMs, this.#send(write, endsAt), late);
+    trouble.succeeded(write.topic);
+    if (variant.without.length > 0) this.#tellShed(write, variant);
+  }
+
+  async #send({ variants, signal, ...write }: RecordWrite, endsAt: number): Promise<HeaderVariant> {
+    const { key, value } = write.story.record;
+    const { topic, at: timestamp } = write;
+    let refusal: Error | undefined;
+    for (const [variant, producer] of this.#attempts(variants)) {
+      const timeoutMs = Math.floor(endsAt - this.parts.runtime.monotonic());
+      if (timeoutMs < 1) throw tooLate(this.parts.binding.dlt.publishTimeoutMs);
+      const record = { topic, key, value, headers: variant.headers, timestamp };
+      try {
+        const [written] = await producer.send([record], { timeoutMs, signal });
+        if (!written) throw new Error('The driver did not say where it has written the record.');
+        return variant;
+      } catch (error) {
+        refusal = tooLargeError(error);
+        if (!refusal) throw error;
+      }
+    }
+    throw new AllVariantsTooLargeError(refusal!);
+  }
+
+  /** Each variant as it is, and compressed: its topic counts what is written, and it may have come compressed itself. */
+  *#attempts(variants: RecordWrite['variants']): Generator<[HeaderVariant, ProducerSession]> {
+    for (const variant of variants) {
+      yield [variant, this.parts.producer()];
+      const compressing = this.parts.compressingProducer?.();
+      if (compressing) yield [variant, compressing];
+    }
+  }
+
+  #tellShed({ topic, story: { record } }: RecordWrite, { without }: HeaderVariant): void {
+    this.parts.logger.warn(
+      'A record was too large with all headers of its failure: it was written without some of them. Raise max.message.bytes of the topic above that of the topic it came from.',
+      { ...this.#position(record), to: topic, without },
+    );
+  }
+
+  #tellBrokenRedaction({ description, record }: FailureStory): void {
+    if (!description.isRedactionBroken) return;
+    this.parts.logger.error(
+      'dlt.redact threw, or gave something else than { message, stack }: of an exception only the class is written. Correct the function.',
+      { ...this.#position(record), exceptionClass: description.className },
+    );
+  }
+
+  #position({ topic, partition, offset }: BrokerRecord) {
+    return { binding: this.parts.binding.name, topic, partition, offset: String(offset) };
+  }
+}
+
+function tooLargeError(error: unknown): Error | undefined {
+  const [outcome] = error instanceof SendError ? error.outcomes : [];
+  const reason = outcome?.state === 'not-written' ? outcome.error : error;
+  return reason instanceof RecordTooLargeError ? reason : undefined;
+}
+
+function tooLate(publishTimeoutMs: number): Error {
+  return new RequestTimeoutError(
+    `It took longer than dlt.publishTimeoutMs (${publishTimeoutMs} ms). Look whether the cluster is reachable and the partitions of the topic have leaders.`,
+  );
+}
+
+/** For the message of an exception: what was not written where, what that means, and why. */
+export function failureMessage(
+  what: string,
+  { binding, record: { topic, partition, offset } }: FailureStory,
+  to: string,
+  cause: unknown,
+): string {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return `${what} of binding '${binding}' (${topic}-${partition}-${offset}) could not be written to topic '${to}'. ${fateOf(cause)} The record stays where it is and is tried again. ${reason}`;
+}
+
+function fateOf(error: unknown): string {
+  const state = error instanceof SendError ? error.outcomes[0]?.state : undefined;
+  const isUnknown = state === 'unknown' || error instanceof RequestTimeoutError;
+  return isUnknown
+    ? 'It is not known whether it was written, so it may be there twice in the end.'
+    : 'It was not written.';
+}

@@ -1,0 +1,72 @@
+import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
+import { RetryPublishException } from '../../errors/publish-errors.js';
+import type { FailureStory } from '../report/failure-report.js';
+import type { RetryHop } from '../headers/header-profile.js';
+import { RetryHeaderEnricher } from '../headers/retry-header-enricher.js';
+import {
+  AllVariantsTooLargeError,
+  failureMessage,
+  RecordWriter,
+  type RecordWriterParts,
+} from './record-writer.js';
+
+/** A retry topic takes the record not even with nothing but the headers by which it finds its way: it cannot be retried there. */
+export class RecordTooLargeForRetryError extends Error {
+  constructor(topic: string, cause: Error) {
+    super(`The record does not fit into retry topic '${topic}'. ${cause.message}`, { cause });
+    this.name = new.target.name;
+  }
+}
+
+export interface RetryTarget {
+  readonly tier: Pick<ResolvedTier, 'number' | 'topic'>;
+  /** Within that tier, from 1. */
+  readonly delivery: number;
+}
+
+/** The one place that writes to the retry topics of a binding. */
+export class RetryPublisher {
+  readonly #parts: RecordWriterParts;
+  readonly #writer: RecordWriter;
+  readonly #headers: RetryHeaderEnricher;
+
+  constructor(parts: RecordWriterParts) {
+    this.#parts = parts;
+    this.#writer = new RecordWriter(parts);
+    this.#headers = new RetryHeaderEnricher(parts.binding.dlt.headerProfile);
+  }
+
+  /**
+   * Resolves once all in-sync replicas have the record, its key and value byte for byte: records of
+   * one key meet in one partition there, too. Rejects with RecordTooLargeForRetryError where no tier
+   * can help, else with RetryPublishException; then the record must stay where it is.
+   */
+  async publish(
+    story: FailureStory,
+    { tier: { number, topic }, delivery }: RetryTarget,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const at = this.#parts.runtime.now();
+    const hop: RetryHop = { kind: 'retry', tier: number, delivery, at };
+    const variants = this.#headers.variants(story, hop);
+    try {
+      await this.#writer.write({ topic, story, at, variants, signal });
+    } catch (cause) {
+      if (cause instanceof AllVariantsTooLargeError)
+        throw new RecordTooLargeForRetryError(topic, cause);
+      throw this.#failure(failureMessage('A retry', story, topic, cause), cause, topic, signal);
+    }
+  }
+
+  #failure(
+    message: string,
+    cause: unknown,
+    topic: string,
+    signal: AbortSignal | undefined,
+  ): RetryPublishException {
+    const failure = new RetryPublishException(message, { cause });
+    // What was called off says nothing about the topic.
+    if (!signal?.aborted) this.#parts.trouble.failed(topic, failure);
+    return failure;
+  }
+}

@@ -1,0 +1,312 @@
+import {
+  BatchProcessingException,
+  DeadLetterRequestedException,
+  DeserializationException,
+  PayloadValidationException,
+  UnknownEventTypeException,
+} from '../../errors/handler-errors.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
+import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import { headers, recordOf } from './failure-report-samples.spec-support.js';
+import { tellStory, type StorySource } from './create-failure-report.js';
+
+class Timeout extends Error {}
+
+const NOW = 1_700_000_009_000;
+const dlt = { exceptionDetail: 'full' } as StorySource['binding']['dlt'];
+
+interface Given {
+  readonly delivery?: Partial<Delivery>;
+  readonly failed?: Partial<FailedOutcome>;
+  readonly tier?: number;
+  readonly dlt?: object;
+}
+
+const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
+  tellStory({
+    binding: { name: 'orders', groupId: 'shop', dlt: { ...dlt, ...given.dlt } },
+    delivery: {
+      record: recordOf(),
+      redeliveries: 0,
+      receivedAt: 0,
+      sessionIndex: 0,
+      signal: new AbortController().signal,
+      ...delivery,
+    },
+    failed: { kind: 'failed', error: new Timeout('slow'), attempts: 3, ...failed },
+    tier,
+    runtime: { now: () => NOW },
+  });
+
+const fingerprint = (error = new Timeout('slow')): string =>
+  tell({ failed: { error } }).fingerprint;
+
+const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
+  recordOf({
+    topic: 'orders.events.retry-2',
+    partition: 0,
+    offset: 2,
+    headers: headers([
+      ['x-eventbus-original-topic', 'orders.events'],
+      ['x-eventbus-original-partition', '3'],
+      ['x-eventbus-original-offset', '17'],
+      ['x-eventbus-original-timestamp', '1000'],
+      ['x-eventbus-retry-tier', '2'],
+      ['x-eventbus-retry-attempt', '2'],
+      ['x-eventbus-total-attempts', '7'],
+      ['x-eventbus-first-failure-timestamp', '2000'],
+      ['x-eventbus-replay-count', '1'],
+      ...(fingerprintBefore === null
+        ? []
+        : ([['x-eventbus-fingerprint', fingerprintBefore]] as const)),
+      ['x-eventbus-tier0-exception', 'TypeError'],
+      ['x-eventbus-tier0-exhausted-at', '3000'],
+      ['x-eventbus-tier0-attempts', '3'],
+      ['x-eventbus-tier2-attempts', '4'],
+    ]),
+  });
+
+describe('the story of a failure on the main topic', () => {
+  it('begins where the record is, and now', () => {
+    const record = recordOf();
+    const error = new Timeout('slow');
+    expect(tell({ delivery: { record }, failed: { error } })).toEqual({
+      binding: 'orders',
+      groupId: 'shop',
+      record,
+      originalTopic: 'orders.events',
+      originalPartition: 3,
+      originalOffset: 17n,
+      originalTimestamp: 1_700_000_000_000,
+      tier: 0,
+      delivery: 1,
+      totalAttempts: 3,
+      firstFailureAt: NOW,
+      failedAt: NOW,
+      description: { className: 'Timeout', message: 'slow', stack: error.stack },
+      tierHistory: [{ tier: 0, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 3 }],
+      fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+      isPoison: true,
+      replayCount: 0,
+    });
+  });
+
+  it.each([
+    [
+      'calls of deliveries that are still remembered',
+      { redeliveries: 9, failures: 2, calls: 5 },
+      3,
+      8,
+      3,
+    ],
+    ['one for each, where only the failures are known', { redeliveries: 9, failures: 2 }, 1, 3, 3],
+    ['one for each redelivery, where no more is known', { redeliveries: 2 }, 1, 3, 3],
+    ['a record that could not be prepared as tried once', { redeliveries: 0 }, undefined, 1, 1],
+    ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
+  ])('counts %s', (_, delivery, attempts, total, deliveries) => {
+    const story = tell({ delivery, failed: { attempts } });
+    expect(story).toMatchObject({ totalAttempts: total, delivery: deliveries });
+    expect(story.tierHistory).toMatchObject([{ attempts: total }]);
+  });
+});
+
+describe('the first failure', () => {
+  const failedBefore = { since: 1_000, fingerprint: 'varied' };
+
+  it('is that of the first call of this delivery', () => {
+    expect(tell({ failed: { failedSince: 5_000 } })).toMatchObject({
+      firstFailureAt: 5_000,
+      failedAt: NOW,
+    });
+  });
+
+  it('is one before it in its place', () => {
+    const delivery = { redeliveries: 1, failedBefore };
+    expect(tell({ delivery, failed: { failedSince: 5_000 } }).firstFailureAt).toBe(1_000);
+  });
+
+  it('is one in the topics before', () => {
+    const delivery = { record: inTier2(), failedBefore: { ...failedBefore, since: 3_000 } };
+    expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
+  });
+});
+
+describe('a record that could not be read', () => {
+  const unreadable = (options = {}) =>
+    new DeserializationException('The value of orders-0-1 is not JSON: the parser refused it.', {
+      format: 'JSON',
+      reason: 'the parser refused it',
+      cause: new SyntaxError('Unexpected token j in "jane@example.org"'),
+      ...options,
+    });
+  const told = (error: Error, options: object = {}) =>
+    tell({ failed: { error, attempts: undefined }, dlt: options }).deserialization;
+
+  it('says which part, as what, with which error, and why in words of ours', () => {
+    expect(told(unreadable())).toEqual({
+      part: 'value',
+      format: 'JSON',
+      exceptionClass: 'SyntaxError',
+      reason: 'the parser refused it',
+    });
+  });
+
+  it('says why only where all is told', () => {
+    const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
+    expect(told(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
+    expect(told(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
+    expect(told(unreadable({ reason: undefined }))).toEqual(rest);
+  });
+
+  it('is bounded, and something even where little is known', () => {
+    expect(
+      told(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
+    ).toMatchObject({
+      format: 'x'.repeat(256),
+      reason: 'y'.repeat(1_024),
+    });
+    expect(told(new DeserializationException('x'))).toEqual({
+      part: 'value',
+      format: 'unknown',
+      exceptionClass: 'unknown',
+    });
+  });
+
+  it('is no other failure', () => {
+    expect(told(new Timeout('slow'))).toBeUndefined();
+  });
+});
+
+describe('the story of a failure in a retry topic', () => {
+  const story = tell({ tier: 2, delivery: { record: inTier2() } });
+
+  it('goes on with what the headers tell', () => {
+    expect(story).toMatchObject({
+      originalTopic: 'orders.events',
+      originalPartition: 3,
+      originalOffset: 17n,
+      originalTimestamp: 1_000,
+      tier: 2,
+      delivery: 2,
+      totalAttempts: 10,
+      firstFailureAt: 2_000,
+      replayCount: 1,
+    });
+  });
+
+  it('takes no more of a class from them than a class may have', () => {
+    const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
+    const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
+    const { tierHistory } = tell({ tier: 2, delivery: { record: recordOf({ headers: list }) } });
+    expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
+  });
+
+  it('adds to what is known of this tier', () => {
+    expect(story.tierHistory).toEqual([
+      { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },
+      { tier: 2, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 7 },
+    ]);
+  });
+
+  it('takes a record that stayed in its place for no further delivery of the tier', () => {
+    const delivery = { record: inTier2(), redeliveries: 5, failures: 4, calls: 4 };
+    expect(tell({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
+  });
+});
+
+describe('the fingerprint', () => {
+  it('is of the class and the message', () => {
+    expect(fingerprint(new Timeout('slow'))).toBe(fingerprint());
+    expect(fingerprint(new Timeout('slower'))).not.toBe(fingerprint());
+    expect(fingerprint(new TypeError('slow'))).not.toBe(fingerprint());
+  });
+
+  it('has nothing in it that must not be told', () => {
+    const hidden = (message: string, options: object) =>
+      tell({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
+    const byClass = { exceptionDetail: 'class' };
+    expect(hidden('of jane', byClass)).toBe(hidden('of john', byClass));
+    const redacted = { redact: () => ({ message: 'of somebody' }) };
+    expect(hidden('of jane', redacted)).toBe(hidden('of john', redacted));
+  });
+
+  it('says varied once a record failed in another way, and for ever', () => {
+    const other = tell({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
+    expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    const later = tell({ tier: 2, delivery: { record: inTier2('varied') } });
+    expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
+  });
+});
+
+describe('a poison record', () => {
+  it('failed in the same way on each of several calls', () => {
+    expect(tell({ failed: { attempts: 1 } }).isPoison).toBe(false);
+    expect(tell({ failed: { attempts: 2 } }).isPoison).toBe(true);
+    expect(tell({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
+  });
+
+  it('is none whose calls failed in several ways within a delivery', () => {
+    const failed = { hasVaried: true };
+    expect(tell({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    const later = tell({ tier: 2, delivery: { record: inTier2() }, failed });
+    expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
+  });
+
+  it('is none because somebody gave it up', () => {
+    const error = new DeadLetterRequestedException('no such customer');
+    expect(tell({ failed: { error, ending: 'given-up' } }).isPoison).toBe(false);
+  });
+
+  it('is nobody of whose earlier failures nothing is known', () => {
+    const delivery = { record: inTier2(null) };
+    expect(tell({ tier: 2, delivery })).toMatchObject({
+      fingerprint: fingerprint(),
+      isPoison: false,
+    });
+  });
+
+  it('is one that failed in its place, in the same way each time', () => {
+    const delivery = (earlier: string | undefined) => ({
+      redeliveries: 2,
+      failures: 2,
+      calls: 2,
+      ...(earlier !== undefined && { failedBefore: { since: 1_000, fingerprint: earlier } }),
+    });
+    const failed = { attempts: 1 };
+    const story = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
+    expect(story(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
+    expect(story('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(story('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(story()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
+  });
+
+  it('is none that failed in its place as it had not failed in the topics before', () => {
+    const failedBefore = { since: 1_000, fingerprint: fingerprint() };
+    const delivery = { record: inTier2('0123456789abcdef'), redeliveries: 1, failedBefore };
+    const story = tell({ tier: 2, delivery, failed: { attempts: 1 } });
+    expect(story).toMatchObject({ fingerprint: 'varied', isPoison: false });
+  });
+
+  it.each([
+    ['cannot be read', new DeserializationException('not JSON')],
+    ['has a type that nobody takes', new UnknownEventTypeException('no handler')],
+    ['is not valid', new PayloadValidationException('no id', ['id'])],
+    [
+      'is not valid, in a batch',
+      new BatchProcessingException(0, 'at 0', [], {
+        cause: new PayloadValidationException('no id', []),
+      }),
+    ],
+  ])('%s', (_, error) => {
+    expect(tell({ failed: { error, attempts: undefined } }).isPoison).toBe(true);
+  });
+});
+
+describe('the error of a batch', () => {
+  it('is what the handler wrapped', () => {
+    const cause = new Timeout('slow');
+    const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
+    const story = tell({ failed: { error } });
+    expect(story.description.className).toBe('Timeout');
+  });
+});

@@ -1,0 +1,106 @@
+import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
+import { isOneOf } from '../faults/thrown.js';
+import { limitedText } from './limited-text.js';
+
+/** What may leave the process of an error. */
+export interface ErrorDescription {
+  readonly className: string;
+  /** Of what caused it. Its message is never told: a parser quotes the payload there. */
+  readonly causeClassName?: string;
+  /** Left out with `exceptionDetail: 'class'`, as is the stack, whose first line has the message. */
+  readonly message?: string;
+  readonly stack?: string;
+  /** `redact` threw or gave something else than a text: only the class is told then. */
+  readonly isRedactionBroken?: boolean;
+}
+
+/** In bytes of UTF-8. */
+export const TEXT_LIMITS = Object.freeze({ className: 256, message: 1024, stack: 2048 });
+
+export type DescriptionOptions = Pick<ResolvedDlt, 'exceptionDetail' | 'redact'>;
+
+/** Never throws, whatever the error has for properties and `redact` does. */
+export function describeError(
+  error: Error,
+  { exceptionDetail, redact }: DescriptionOptions,
+): ErrorDescription {
+  const names = namesOf(error);
+  if (exceptionDetail === 'class') return names;
+  const said = redact ? redacted(error, redact) : ownWords(error);
+  return said ? { ...names, ...limited(said) } : { ...names, isRedactionBroken: true };
+}
+
+interface Said {
+  readonly message: string;
+  readonly stack?: string;
+}
+
+function limited({ message, stack }: Said): Said {
+  return {
+    message: limitedText(message, TEXT_LIMITS.message),
+    ...(stack === undefined ? {} : { stack: limitedText(stack, TEXT_LIMITS.stack) }),
+  };
+}
+
+function ownWords(error: Error): Said {
+  const message = attempt(() => error.message);
+  const stack = attempt(() => error.stack);
+  return {
+    message: typeof message === 'string' ? message : '',
+    ...(typeof stack === 'string' ? { stack } : {}),
+  };
+}
+
+function redacted(
+  error: Error,
+  redact: NonNullable<DescriptionOptions['redact']>,
+): Said | undefined {
+  try {
+    return asSaid(redact(error));
+  } catch {
+    // Told by isRedactionBroken. What it threw may hold what it was to take out.
+    return undefined;
+  }
+}
+
+function asSaid(given: unknown): Said | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  // A promise that nobody waits for must not become an unhandled rejection.
+  if (given instanceof Promise) given.catch(() => undefined);
+  const { message, stack } = given as Readonly<Record<string, unknown>>;
+  if (typeof message !== 'string') return undefined;
+  if (stack === undefined) return { message };
+  return typeof stack === 'string' ? { message, stack } : undefined;
+}
+
+function namesOf(error: Error): ErrorDescription {
+  const cause = attempt(() => error.cause);
+  return {
+    className: classNameOf(error),
+    ...(isOneOf(cause, [Error]) ? { causeClassName: classNameOf(cause as Error) } : {}),
+  };
+}
+
+/**
+ * A name that the error or its very class was given; bundlers change those of classes. Else the
+ * class's: an inherited name is that of another one.
+ */
+function classNameOf(error: Error): string {
+  const candidates = [attempt(() => givenName(error)), attempt(() => error.constructor.name)];
+  const name = candidates.find((each) => typeof each === 'string' && each !== '');
+  return limitedText(typeof name === 'string' ? name : 'Error', TEXT_LIMITS.className);
+}
+
+function givenName(error: Error): unknown {
+  const prototype = Object.getPrototypeOf(error) as object;
+  return [error, prototype].some((each) => Object.hasOwn(each, 'name')) ? error.name : undefined;
+}
+
+/** Whoever throws may give its error getters that throw. Then it is as if it had no such property. */
+function attempt(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

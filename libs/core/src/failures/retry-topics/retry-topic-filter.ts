@@ -1,0 +1,70 @@
+import type { BrokerRecord, DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
+import { delayMsOf } from '../../config/resolving/tier-delay.js';
+import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
+import { headerCount } from '../../model/records/header-number.js';
+import { headerText } from '../../model/records/header-text.js';
+
+export interface TierEntranceParts {
+  readonly tier: ResolvedTier;
+  /** Of the binding, not of the tier. */
+  readonly groupId: string;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** Clocks of two machines differ a little; by more than this somebody should know. */
+const SKEW_MS = 60_000;
+
+/** What lies farther ahead is no clock that is wrong, but a header that is. */
+const FARTHEST_MS = 86_400_000;
+
+/** Says which records of a retry topic are this binding's, and when their delay is over. */
+export class TierEntrance {
+  #hasWarned = false;
+  /** By partition: the latest record of which nobody knows when it was written, and when it was seen first. */
+  readonly #firstSeen = new Map<number, { readonly offset: number; readonly at: number }>();
+
+  constructor(private readonly parts: TierEntranceParts) {}
+
+  /** Groups that read one topic share its retry topics: each handles what it failed itself. */
+  isForeign({ headers }: BrokerRecord): boolean {
+    const groupId = headerText(headers, EVENTBUS_HEADERS.groupId);
+    return groupId !== undefined && groupId !== this.parts.groupId;
+  }
+
+  /** By the clock of who wrote it. Whatever stands in its headers, it does not hold its partition up for ever. */
+  dueAt(record: BrokerRecord): number {
+    if (this.isForeign(record)) return 0;
+    const delivery = headerCount(record.headers, EVENTBUS_HEADERS.retryAttempt) || 1;
+    return this.#writtenAt(record) + delayMsOf(this.parts.tier, delivery);
+  }
+
+  /** A record that nobody here wrote has waited since its own time; where that cannot be either, since it was first seen. */
+  #writtenAt(record: BrokerRecord): number {
+    const now = this.parts.runtime.now();
+    const saidAt = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);
+    const writtenAt = [saidAt, record.timestamp].find(
+      (time) => time !== undefined && time - now < FARTHEST_MS,
+    );
+    this.#tellSkew(record, (saidAt ?? record.timestamp) - now);
+    return writtenAt ?? this.#firstSeenAt(record, now);
+  }
+
+  #firstSeenAt({ partition, offset }: BrokerRecord, now: number): number {
+    const known = this.#firstSeen.get(partition);
+    if (known?.offset === offset) return known.at;
+    this.#firstSeen.set(partition, { offset, at: now });
+    return now;
+  }
+
+  #tellSkew({ topic, partition, offset }: BrokerRecord, aheadMs: number): void {
+    if (aheadMs < SKEW_MS || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.parts.logger.warn(
+      'A record in a retry topic was written in the future: the clocks of two machines differ, and it waits that much longer, but no more than a day',
+      { topic, partition, offset, aheadMs },
+    );
+  }
+}

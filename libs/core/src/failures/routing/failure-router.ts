@@ -1,0 +1,268 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import { asError } from '../../errors/as-error.js';
+import {
+  DeadLetterRequestedException,
+  HandlerRefusedException,
+} from '../../errors/handler-errors.js';
+import { meantError } from '../faults/unwrap-batch-error.js';
+import type { CircuitBreaker } from '../../model/states/circuit-breaker.js';
+import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
+import type { FailureObserver, FailurePlace } from '../../model/outcomes/failure-observer.js';
+import type { FailedOutcome, Outcome } from '../../model/outcomes/outcome.js';
+import { BatchFailures } from './batch-failures.js';
+import type { BindingClassifier, Verdict } from '../classification/binding-classifier.js';
+import type { DeadLetters } from '../publishing/dead-letters.js';
+import { describeError } from '../report/error-description.js';
+import { destinationOf, type DeadLetter, type Destination } from './destination.js';
+import type { FailureStory } from '../report/failure-report.js';
+import type { TrialWatch } from './half-open-blocker-detector.js';
+import { WorldFailures } from './outage-policy.js';
+import { tellStory } from '../report/create-failure-report.js';
+import { RecordTooLargeForRetryError, type RetryPublisher } from '../publishing/retry-publisher.js';
+
+export interface FailureRouterParts {
+  readonly binding: ResolvedBinding;
+  /** Where the records come from: 0 is the main topic. */
+  readonly tier: number;
+  readonly classifier: BindingClassifier;
+  /** Of the binding. Left out where it has none. */
+  readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
+  /** Of the same. */
+  readonly trials?: Pick<TrialWatch, 'stays' | 'leaves'> | undefined;
+  readonly retries: Pick<RetryPublisher, 'publish'>;
+  readonly deadLetters: Pick<DeadLetters, 'accept'>;
+  /** As PAUSE_CONTAINER asks. Returns at once. */
+  readonly pauseBinding: (exceptionClass: string) => void;
+  /** Left out where nobody counts. */
+  readonly observer?: FailureObserver | undefined;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/**
+ * Sees a record that failed to where it goes from here. It counts as done only once somebody has
+ * acknowledged it; until then it stays, and its partition waits.
+ */
+export class FailureRouter {
+  readonly #world: WorldFailures;
+  readonly #batch: BatchFailures;
+  /**
+   * Where those go that could not be written there yet. It is not asked again: nobody calls them
+   * meanwhile, and what the circuit says of other calls by then is nothing that they wait for.
+   */
+  readonly #decided = new WeakMap<FailedOutcome, Destination>();
+
+  constructor(private readonly parts: FailureRouterParts) {
+    this.#world = new WorldFailures(parts);
+    this.#batch = new BatchFailures(parts.binding);
+  }
+
+  /** Never rejects: what goes wrong in here leaves the record where it is. */
+  async route(delivery: Delivery, failed: FailedOutcome): Promise<Outcome> {
+    let destination = this.#decided.get(failed);
+    try {
+      this.#tellObserver(delivery, failed);
+      destination ??= this.#destinationOf(delivery, failed);
+      if (destination) return await this.#send(delivery, failed, destination);
+      if ((failed.attempts ?? 0) > 0) this.parts.trials?.stays(delivery.record);
+      return this.#remembered(delivery, failed);
+    } catch (thrown) {
+      const kept = this.#remembered(delivery, failed);
+      return this.#notSent(kept, asError(thrown), destination);
+    }
+  }
+
+  /** Only where it is known where it belongs, the handler is not called again for it. */
+  #notSent(failed: FailedOutcome, error: Error, to: Destination | undefined): FailedOutcome {
+    const { attempts = 1, remember } = failed;
+    const outcome: FailedOutcome = { kind: 'failed', error, attempts, remember };
+    if (!to) return outcome;
+    // Its calls are counted with this delivery: when it is routed later there were none in between.
+    const unrouted: FailedOutcome = { ...failed, attempts: 0 };
+    this.#decided.set(unrouted, to);
+    return { ...outcome, unrouted };
+  }
+
+  /** For its next delivery. Without a call there is nothing new, and what cannot be told is not remembered. */
+  #remembered(delivery: Delivery, failed: FailedOutcome): FailedOutcome {
+    if (failed.attempts === 0) return failed;
+    try {
+      const { firstFailureAt: since, fingerprint } = this.#storyOf(delivery, failed);
+      return { ...failed, remember: { since, fingerprint } };
+    } catch {
+      return failed;
+    }
+  }
+
+  /** Somebody decided about a record whose partition waited for it. What cannot be carried out is tried again. */
+  async carryOut(delivery: Delivery, decision: RecordDecision): Promise<Outcome> {
+    if (decision === 'skip') {
+      const { topic, partition, offset } = delivery.record;
+      this.parts.trials?.leaves(delivery.record);
+      this.parts.logger.warn('A record is skipped by decision of an operator', {
+        topic,
+        partition,
+        offset,
+      });
+      return { kind: 'discarded', reason: 'skipped' };
+    }
+    // Its calls were counted with the delivery that failed.
+    const failed: FailedOutcome = { ...(delivery.undecided ?? givenUp()), attempts: 0 };
+    const letter: DeadLetter = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator' };
+    try {
+      const outcome = await this.#deadLetter(
+        this.#storyOf(delivery, failed),
+        letter,
+        delivery.signal,
+      );
+      this.parts.trials?.leaves(delivery.record);
+      return outcome;
+    } catch (thrown) {
+      return { kind: 'failed', error: asError(thrown), attempts: 0 };
+    }
+  }
+
+  /** undefined: it stays where it is, and is delivered again. */
+  #destinationOf(delivery: Delivery, failed: FailedOutcome): Destination | undefined {
+    const { binding, classifier, tier } = this.parts;
+    const { error, ending } = failed;
+    if (error instanceof HandlerRefusedException) return undefined;
+    if (ending === 'given-up') return { kind: 'dead-letter', reason: 'MANUAL', cause: 'handler' };
+    const classify = (): Verdict => classifier.classify(failed, tier);
+    if (ending === 'delivered-again') return this.#poisonInPlace(delivery, failed, classify);
+    const verdict = classify();
+    if (!verdict.isChosen && this.#world.isToBlame(delivery, failed)) return undefined;
+    const inBatch = this.#batch.destinationOf(delivery, verdict);
+    if (inBatch === 'stay') return this.#poisonInPlace(delivery, failed, () => verdict);
+    const story = this.#storyOf(delivery, failed);
+    return (
+      inBatch ??
+      this.#beyondBudget(failed, verdict) ??
+      this.#poison(story, () => verdict) ??
+      destinationOf(verdict.decision, failed, story, binding)
+    );
+  }
+
+  /** More calls are left, but they would fail as those before. Without a call of its own there is nothing to judge by. */
+  #poisonInPlace(
+    delivery: Delivery,
+    failed: FailedOutcome,
+    verdict: () => Verdict,
+  ): Destination | undefined {
+    const { attempts = 0 } = failed;
+    return attempts === 0 || this.#world.isToBlame(delivery, failed)
+      ? undefined
+      : this.#poison(this.#storyOf(delivery, failed), verdict);
+  }
+
+  /** It shortens the ordinary road. A place that the application has chosen is not on it. */
+  #poison(
+    { isPoison, totalAttempts }: FailureStory,
+    verdict: () => Verdict,
+  ): Destination | undefined {
+    const { poisonAfter } = this.parts.binding.retry;
+    if (poisonAfter === 0 || !isPoison || totalAttempts < poisonAfter) return undefined;
+    const { isChosen, decision } = verdict();
+    return isChosen && decision.routing !== ExceptionRouting.NEXT_TIER
+      ? undefined
+      : { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'poison' };
+  }
+
+  /** Not where the order is worth a stop: there it has failed as if it had had all its calls. */
+  #beyondBudget({ ending }: FailedOutcome, { isChosen }: Verdict): Destination | undefined {
+    const { retry, orderingMode, strictExhaustion } = this.parts.binding;
+    if (isChosen) return undefined;
+    if (orderingMode === 'STRICT' && strictExhaustion === 'PAUSE_PARTITION') return undefined;
+    return ending === 'over-budget' && retry.onBudgetExceeded === 'DLT'
+      ? { kind: 'dead-letter', reason: 'RETRIES_EXHAUSTED', cause: 'budget-exceeded' }
+      : undefined;
+  }
+
+  #send(delivery: Delivery, failed: FailedOutcome, to: Destination): Outcome | Promise<Outcome> {
+    const story = this.#storyOf(delivery, failed);
+    switch (to.kind) {
+      case 'retry':
+        return this.#retry(story, to, delivery.signal);
+      case 'dead-letter':
+        return this.#deadLetter(story, to, delivery.signal);
+      case 'pause-partition':
+        this.#tell('error', 'A partition waits until somebody decides about its record', story);
+        return { ...this.#remembered(delivery, failed), until: 'decided' };
+      case 'pause-binding':
+        this.#tell('error', 'A binding is paused because of a record', story);
+        this.parts.pauseBinding(story.description.className);
+        return this.#remembered(delivery, failed);
+    }
+  }
+
+  async #retry(
+    story: FailureStory,
+    { tier, delivery }: Extract<Destination, { kind: 'retry' }>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    try {
+      await this.parts.retries.publish(story, { tier, delivery }, signal);
+    } catch (error) {
+      if (!(error instanceof RecordTooLargeForRetryError)) throw error;
+      const letter = { reason: 'RETRIES_EXHAUSTED', cause: 'too-large-for-retry' } as const;
+      return this.#deadLetter(story, { kind: 'dead-letter', ...letter }, signal);
+    }
+    this.parts.observer?.retried(this.#placeOf(story), tier.number);
+    return { kind: 'retried', tier: tier.number, delivery };
+  }
+
+  async #deadLetter(
+    story: FailureStory,
+    { reason, cause }: DeadLetter,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const fate = await this.parts.deadLetters.accept(story, { reason, cause }, signal);
+    if (fate === 'discarded') return { kind: 'discarded', reason: 'dlt-handler' };
+    this.parts.observer?.deadLettered(this.#placeOf(story), reason, cause);
+    this.#tell('warn', 'A record was dead-lettered', story, { reason, cause });
+    return { kind: 'dead-lettered', reason, cause };
+  }
+
+  /** What was handled before, and could not be written to where it belongs, has been told already. */
+  #tellObserver(delivery: Delivery, { error }: FailedOutcome): void {
+    const { observer } = this.parts;
+    if (!observer || delivery.unrouted) return;
+    const { className } = describeError(meantError(error), { exceptionDetail: 'class' });
+    observer.failed(this.#placeOf(delivery), className);
+  }
+
+  #placeOf({ record: { topic } }: Pick<Delivery, 'record'>): FailurePlace {
+    return { topic, tier: this.parts.tier };
+  }
+
+  #storyOf(delivery: Delivery, failed: FailedOutcome): FailureStory {
+    const { binding, tier, runtime } = this.parts;
+    return tellStory({ binding, delivery, failed, tier, runtime });
+  }
+
+  /** Neither the message nor the payload: both may hold what no log should. Never throws: the record may be written already. */
+  #tell(
+    level: 'warn' | 'error',
+    message: string,
+    { binding, record: { topic, partition, offset }, description, totalAttempts }: FailureStory,
+    more: object = {},
+  ): void {
+    this.parts.logger[level](message, {
+      binding,
+      topic,
+      partition,
+      offset,
+      error: description.className,
+      totalAttempts,
+      ...more,
+    });
+  }
+}
+
+function givenUp(): FailedOutcome {
+  const error = new DeadLetterRequestedException('An operator gave the record up.');
+  return { kind: 'failed', error };
+}

@@ -1,0 +1,113 @@
+import type {
+  CircuitFigures,
+  CircuitState,
+  CircuitTransition,
+} from '../../model/states/circuit-breaker.js';
+import type { RecordPlace } from '../../model/states/half-open-blocker.js';
+import { TrialWatch } from './half-open-blocker-detector.js';
+
+let told: string[];
+let become: (to: CircuitState, calls?: number) => void;
+let watch: TrialWatch;
+
+const placeOf = (offset: number): RecordPlace => ({ topic: 'orders', partition: 1, offset });
+const [gone, other] = [placeOf(7), placeOf(8)];
+
+beforeEach(() => {
+  told = [];
+  const quiet = (): void => undefined;
+  const error = (line: string): void => void told.push(line);
+  const onTransition = (listener: (transition: CircuitTransition) => void) => {
+    become = (to, calls = 0) => {
+      const figures: CircuitFigures = { calls, failures: calls, slow: 0 };
+      listener({ from: 'CLOSED', to, cause: 'failure-rate', figures, at: 0 });
+    };
+    return quiet;
+  };
+  const logger = { debug: quiet, info: quiet, warn: quiet, error };
+  watch = new TrialWatch('orders', { onTransition }, logger);
+  become('OPEN', 5);
+});
+
+/** Half open until these have failed; `calls` counts those that went well, too. */
+function cycle(failed: readonly RecordPlace[], calls = failed.length): void {
+  become('HALF_OPEN');
+  for (const record of failed.slice(0, -1)) watch.stays(record);
+  become('OPEN', calls);
+  // The circuit hears of a call before its record comes to the router.
+  for (const record of failed.slice(-1)) watch.stays(record);
+}
+
+const times = (count: number, work: () => void): void => {
+  for (let left = count; left > 0; left--) work();
+};
+
+describe('A record that alone has all trial calls of its circuit', () => {
+  it('is named once it had them three times in a row, with what can be done', () => {
+    times(2, () => cycle([gone, gone, gone]));
+    expect([watch.record, told]).toEqual([undefined, []]);
+    cycle([gone, gone, gone]);
+    expect(watch.record).toEqual(gone);
+    times(4, () => cycle([gone]));
+    expect(watch.record).toEqual(gone);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(
+      "Record orders-1@7 alone had all trial calls of the circuit of binding 'orders'",
+    );
+    expect(told[0]).toContain(
+      "connector.decide('orders', { topic: 'orders', partition: 1, offset: 7 }, 'dead-letter')",
+    );
+  });
+
+  it('stays named while it is tried once more', () => {
+    times(3, () => cycle([gone, gone]));
+    become('HALF_OPEN');
+    watch.stays(gone);
+    expect(watch.record).toEqual(gone);
+  });
+
+  it.each<[string, () => void]>([
+    ['another one has failed, too', () => cycle([gone, other, gone])],
+    ['a trial call of another one went well', () => cycle([gone, gone], 3)],
+    ['nothing was tried', () => become('HALF_OPEN')],
+  ])('is not when %s in between', (_, between) => {
+    times(2, () => cycle([gone, gone]));
+    between();
+    times(2, () => cycle([gone, gone]));
+    expect([watch.record, told]).toEqual([undefined, []]);
+    cycle([gone, gone]);
+    expect(told).toHaveLength(1);
+  });
+
+  it('is not where it is each time another one', () => {
+    times(3, () => [gone, other].forEach((record) => cycle([record, record])));
+    expect([watch.record, told]).toEqual([undefined, []]);
+  });
+
+  it('is named no more once others are tried, and told again where it begins anew', () => {
+    times(3, () => cycle([gone]));
+    cycle([gone, other]);
+    become('HALF_OPEN');
+    expect(watch.record).toBeUndefined();
+    times(4, () => cycle([gone]));
+    expect([watch.record, told.length]).toEqual([gone, 2]);
+  });
+
+  it('is named no more once the circuit is closed', () => {
+    times(3, () => cycle([gone]));
+    become('HALF_OPEN');
+    become('CLOSED');
+    expect(watch.record).toBeUndefined();
+    watch.stays(gone);
+    become('OPEN', 1);
+    expect(watch.record).toBeUndefined();
+  });
+
+  it('is named no more once somebody let it go; what becomes of others changes nothing', () => {
+    times(3, () => cycle([gone]));
+    watch.leaves(other);
+    expect(watch.record).toEqual(gone);
+    watch.leaves(placeOf(7));
+    expect(watch.record).toBeUndefined();
+  });
+});

@@ -1,0 +1,207 @@
+import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { DltPublishException } from '../../errors/publish-errors.js';
+import { KafkaErrorHandler, type KafkaErrorHandlerOptions } from './kafka-error-handler.js';
+import { headers, recordOf, shown } from '../report/failure-report-samples.spec-support.js';
+
+let runtime: VirtualRuntime;
+let driver: ReturnType<typeof memory>;
+let handler: KafkaErrorHandler;
+
+const EMAILS = 'unraveldocs-emails';
+
+async function done<T>(work: Promise<T>): Promise<T> {
+  const seen = { isDone: false };
+  const watched = work.finally(() => (seen.isDone = true));
+  watched.catch(() => undefined);
+  for (let tries = 0; tries < 2_000 && !seen.isDone; tries++) await runtime.advance(50);
+  return watched;
+}
+
+async function written(topic: string): Promise<BrokerRecord[]> {
+  const found: BrokerRecord[] = [];
+  const admin = driver.admin();
+  const read = async (): Promise<void> => {
+    for await (const record of admin.readRange(topic, 0, 0, 99)) found.push(record);
+  };
+  await done(read());
+  return found;
+}
+
+beforeEach(async () => {
+  runtime = new VirtualRuntime({ startAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
+  driver = memory({ broker: new MemoryBroker({ runtime }) });
+  const topics = [EMAILS, `${EMAILS}-retry`, `${EMAILS}-dlq`].map((name) => ({
+    name,
+    partitions: 1,
+  }));
+  await done(driver.admin().createTopics(topics));
+  const producer = driver.producer({ lingerMs: 0 });
+  handler = new KafkaErrorHandler({ producer: () => producer, runtime });
+});
+
+afterEach(() => done(driver.close()));
+
+const failure = new RangeError('no such address');
+const record = (given: Partial<BrokerRecord> = {}) => recordOf({ topic: EMAILS, ...given });
+
+it.each([
+  [EMAILS, `${EMAILS}-retry`],
+  ['unraveldocs-documents', 'unraveldocs-documents-retry'],
+  ['unraveldocs-payments', 'unraveldocs-payments-retry'],
+  ['unraveldocs-users', 'unraveldocs-users-retry'],
+  ['unraveldocs-ocr', null],
+  ['constructor', null],
+])('getRetryTopic of %s is %s', (source, expected) => {
+  expect(handler.getRetryTopic(source)).toBe(expected);
+});
+
+it('routeToDlq writes to <topic>-dlq with all five headers, and everything else as it was', async () => {
+  const given = record({
+    headers: headers([
+      ['trace', 'a'],
+      ['trace', 'b'],
+      ['none', null],
+    ]),
+  });
+  expect(await done(handler.routeToDlq(given, failure))).toBe(`${EMAILS}-dlq`);
+  const [letter] = await written(`${EMAILS}-dlq`);
+  expect([letter!.key, letter!.value]).toEqual([given.key, given.value]);
+  expect(shown(letter!.headers)).toEqual({
+    trace: ['a', 'b'],
+    none: 'null',
+    'original-topic': EMAILS,
+    'exception-message': 'no such address',
+    'exception-class': 'RangeError',
+    'failure-timestamp': expect.stringMatching(/^2026-01-02T03:04:\d\d\.\d{3}Z$/),
+    'retry-count': '0',
+  });
+});
+
+it('routeToRetryOrDlq retries maxRetries times, and counts', async () => {
+  const went: string[] = [];
+  let next: BrokerRecord = record();
+  for (let failures = 0; failures < 3; failures++) {
+    const topic = await done(handler.routeToRetryOrDlq(next, failure, 2));
+    went.push(topic);
+    next = (await written(topic)).at(-1)!;
+  }
+  expect(went).toEqual([`${EMAILS}-retry`, `${EMAILS}-retry`, `${EMAILS}-dlq`]);
+  expect(shown(next.headers)).toMatchObject({ 'retry-count': '2', 'original-topic': EMAILS });
+});
+
+it('routeToRetryOrDlq goes to the dead letters of a topic without a retry topic', async () => {
+  await done(driver.admin().createTopics([{ name: 'other-dlq', partitions: 1 }]));
+  const other = record({ topic: 'other' });
+  expect(await done(handler.routeToRetryOrDlq(other, failure, 9))).toBe('other-dlq');
+});
+
+describe('The headers of a record', () => {
+  const saying = (topic: string, original: string, count: string) =>
+    record({
+      topic,
+      headers: headers([
+        ['original-topic', original],
+        ['retry-count', count],
+      ]),
+    });
+
+  it.each([
+    ['in the retry topic of its origin', saying(`${EMAILS}-retry`, EMAILS, '1'), '2'],
+    ['in the topic it comes from', saying(EMAILS, EMAILS, '1'), '2'],
+  ])('are believed %s', async (_, given, count) => {
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-dlq`);
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 2))).toBe(`${EMAILS}-retry`);
+    const [retry] = await written(`${EMAILS}-retry`);
+    expect(shown(retry!.headers)).toMatchObject({
+      'original-topic': EMAILS,
+      'retry-count': count,
+    });
+  });
+
+  it('that count without an origin count nothing', async () => {
+    const given = record({ headers: headers([['retry-count', '9']]) });
+    expect(await done(handler.routeToRetryOrDlq(given, failure, 1))).toBe(`${EMAILS}-retry`);
+  });
+
+  it('that were copied from a record of another topic are not: it begins where it is', async () => {
+    const payments = 'unraveldocs-payments';
+    const topics = [`${payments}-retry`, `${payments}-dlq`, 'orders-dlq'];
+    await done(driver.admin().createTopics(topics.map((name) => ({ name, partitions: 1 }))));
+    const copied = saying(payments, EMAILS, '9');
+    expect(await done(handler.routeToRetryOrDlq(copied, failure, 1))).toBe(`${payments}-retry`);
+    expect(await done(handler.routeToDlq(copied, failure))).toBe(`${payments}-dlq`);
+    const unmapped = saying('orders', EMAILS, '0');
+    expect(await done(handler.routeToRetryOrDlq(unmapped, failure, 1))).toBe('orders-dlq');
+    const [retry] = await written(`${payments}-retry`);
+    expect(shown(retry!.headers)).toMatchObject({
+      'original-topic': payments,
+      'retry-count': '1',
+    });
+    const [letter] = await written('orders-dlq');
+    expect(shown(letter!.headers)).toMatchObject({
+      'original-topic': 'orders',
+      'retry-count': '0',
+    });
+  });
+});
+
+it("rejects when it cannot write: the record is nobody else's then", async () => {
+  await expect(done(handler.routeToDlq(record({ topic: 'gone' }), failure))).rejects.toThrow(
+    DltPublishException,
+  );
+});
+
+describe('its options', () => {
+  const ownHandler = (options: KafkaErrorHandlerOptions) => {
+    const asked: (string | undefined)[] = [];
+    const producer = driver.producer({ lingerMs: 0 });
+    const own = new KafkaErrorHandler({
+      producer: (cluster) => {
+        asked.push(cluster);
+        return producer;
+      },
+      runtime,
+      options: () => options,
+    });
+    return { own, asked };
+  };
+
+  it('give it a map of its own', () => {
+    const { own } = ownHandler({ retryTopics: { orders: 'orders-again' } });
+    expect([own.getRetryTopic('orders'), own.getRetryTopic(EMAILS)]).toEqual([
+      'orders-again',
+      null,
+    ]);
+    expect(own.getRetryTopic('constructor')).toBeNull();
+  });
+
+  it('name its cluster', async () => {
+    const { own, asked } = ownHandler({ cluster: 'europe' });
+    await done(own.routeToDlq(record(), failure));
+    expect(asked).toEqual(['europe']);
+  });
+
+  it.each<[KafkaErrorHandlerOptions, string]>([
+    [{ exceptionDetail: 'class' }, ''],
+    [{ redact: () => ({ message: '***' }) }, '***'],
+  ])('say what is told of an exception: %j', async (options, message) => {
+    await done(ownHandler(options).own.routeToDlq(record(), failure));
+    const [letter] = await written(`${EMAILS}-dlq`);
+    expect(shown(letter!.headers)).toMatchObject({
+      'exception-message': message,
+      'exception-class': 'RangeError',
+    });
+  });
+});
+
+it('says why it could not write', async () => {
+  const broken = new KafkaErrorHandler({
+    producer: () => {
+      throw new Error('There is no cluster.');
+    },
+    runtime,
+  });
+  await expect(done(broken.routeToDlq(record(), failure))).rejects.toThrow('There is no cluster.');
+});

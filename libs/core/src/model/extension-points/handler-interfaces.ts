@@ -1,0 +1,53 @@
+import type { DltRecord } from '../records/dlt-record.js';
+import type { DeliveryAttempt, EventContext } from '../records/event-context.js';
+import type { EventHeaders } from '../records/event-record.js';
+import type { ExceptionRoutingDecision } from '../outcomes/exception-routing-decision.js';
+
+/** Handles the events of one type; every provider that has these two methods and the `@HandlesEvents` decorator is found. */
+export interface EventTypeHandler<T = unknown> {
+  getEventType(): string;
+  handleEvent(event: T, context: EventContext): unknown;
+}
+
+/** Where a message comes from, and how often it was tried. `toJSON` gives the names of its headers, not their values. */
+export interface MessageMetadata {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly key: string | null;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  readonly headers: EventHeaders;
+  readonly attempt: DeliveryAttempt;
+  /** Aborts when the partition is taken away or the drain time is over. */
+  readonly signal: AbortSignal;
+  /** For all else: to acknowledge the message, to hand it back or give it up, to send in its transaction, to log. */
+  readonly context: EventContext;
+  toJSON(): Readonly<Record<string, unknown>>;
+}
+
+/** Handles the messages of a binding that a consumer of `EventBusModule.forFeature` names: returning is success, throwing is failure. */
+export interface MessageHandler<T = unknown> {
+  handle(message: T, metadata: MessageMetadata): unknown;
+}
+
+/** Told of each dead letter after it was written; a failure in here changes nothing about the record. */
+export interface DltAlertHandler {
+  onDeadLetter(record: DltRecord): void | Promise<void>;
+}
+
+/** `'discard'`: the handler has seen to the record, and nothing is written to the dead-letter topic. */
+export type DltVerdict = 'store' | 'discard';
+
+/**
+ * Decides about a dead letter (`dlt.strategy: 'CUSTOM'`), before it is written. Without an answer,
+ * with an error or too late, the record is stored.
+ */
+export interface DltRecordHandler {
+  handle(record: DltRecord): DltVerdict | void | Promise<DltVerdict | void>;
+}
+
+/** Says where a failed record goes. One per binding, without state. */
+export interface ExceptionClassifier {
+  classify(error: Error, currentTier: number): ExceptionRoutingDecision;
+}

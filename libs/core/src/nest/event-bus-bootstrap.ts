@@ -1,0 +1,195 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import type { Timer } from '@nest-event-bus/broker/runtime';
+import { DiscoveryService, ModulesContainer } from '@nestjs/core';
+import type { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import { resolveOptions } from '../config/resolving/resolve-options.js';
+import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
+import { Violations } from '../config/validation/violations.js';
+import { HandlerExplorer, type Discovered } from '../discovery/exploring/handler-explorer.js';
+import { matchDltHandlers, matchHandlers } from '../discovery/exploring/match-handlers.js';
+import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
+import {
+  describeEarlyCloser,
+  findEarlyClosers,
+  type EarlyCloser,
+} from './early-destroyed-dependencies.js';
+import { EventBusKernel } from '../assembly/event-bus-kernel.js';
+import { FeatureBindings } from './feature-bindings.js';
+import { findConsumers, withConsumers } from './feature-consumer.js';
+import { drainBeforeDestroy } from './host-hooks.js';
+import { EVENT_BUS_OPTIONS } from './module-options.js';
+import { providedParts, type ProvidedParts } from './optional-providers.js';
+import {
+  idleParts,
+  unattendedStrategies,
+  warnings,
+  warnOfMissingShutdownHooks,
+} from '../assembly/start-warnings.js';
+import { WrongStart } from '../assembly/startup-errors.js';
+
+interface Settled {
+  readonly options: ResolvedOptions;
+  readonly parts: ProvidedParts;
+}
+
+/** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
+@Injectable()
+export class EventBusBootstrap
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
+  #hooksWarning: Timer | undefined;
+
+  constructor(
+    @Inject(EVENT_BUS_OPTIONS) private readonly options: EventBusProperties,
+    @Inject(EventBusKernel) private readonly kernel: EventBusKernel,
+    @Inject(HandlerExplorer) private readonly explorer: HandlerExplorer,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {}
+
+  /** Whatever is wrong stops the start here, before anything has been read. */
+  async onModuleInit(): Promise<void> {
+    this.#refuseSecondBus();
+    const consumers = findConsumers(this.discovery.getProviders());
+    const discovered = withConsumers(this.explorer.explore(), consumers);
+    const { options, parts } = this.#settle(discovered);
+    const { dltHandlers, dltAlerts } = discovered;
+    await this.kernel.prepare(options);
+    const failures = { classifier: parts.classifier, dltHandlers, dltAlerts };
+    this.kernel.assemble(options, discovered.handlers, failures, parts.errorHandling);
+    if (options.enabled === 'enabled') this.#drainBefore(discovered);
+    if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
+    for (const warning of [
+      ...warnings(options),
+      ...idleParts(options, discovered),
+      ...unattendedStrategies(options, discovered),
+    ])
+      this.kernel.logger.warn(warning);
+  }
+
+  /** A broker that cannot be reached does not hold up the application: health tells how far each binding is. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.kernel.options?.enabled !== 'enabled') return;
+    await this.kernel.start();
+    this.#hooksWarning = warnOfMissingShutdownHooks(this.kernel);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#drain();
+  }
+
+  /** Only now have the last requests been answered, and nobody publishes any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.kernel.closeClusters();
+  }
+
+  /** Handlers, providers and options tell what is wrong with them together. */
+  #settle(discovered: Discovered): Settled {
+    const wrong = new WrongStart();
+    wrong.addProblems(discovered.problems);
+    const violations = new Violations();
+    const parts = providedParts(this.discovery.getProviders(), violations);
+    wrong.addViolations(violations.all);
+    const options = wrong.try(() => this.#resolve(discovered, parts));
+    if (options?.enabled === 'enabled') wrong.addProblems(misfits(options, discovered));
+    wrong.throwIfAny();
+    return { options: options!, parts };
+  }
+
+  #resolve({ handlers }: Discovered, { naming }: ProvidedParts): ResolvedOptions {
+    const features = this.#instancesOf(FeatureBindings);
+    for (const feature of features) feature.claim();
+    return resolveOptions(this.options, {
+      ...(naming && { loaders: [{ defaults: { naming } }] }),
+      features: features.map(({ options }) => ({ source: 'EventBusModule.forFeature', options })),
+      handlers: handlers.map(({ binding, origin, form, properties }) => ({
+        binding,
+        source: origin,
+        form,
+        properties,
+      })),
+    });
+  }
+
+  #drain(): Promise<unknown> {
+    this.#hooksWarning?.cancel();
+    return this.kernel.shutdown.drain();
+  }
+
+  /** What Nest destroys waits for the drain: the hosts of handlers, and whatever would go before them. */
+  #drainBefore({ hosts, hostIds }: Discovered): void {
+    const { logger } = this.kernel;
+    const drain = (): Promise<unknown> => this.#drain();
+    for (const { instance, module } of hosts) {
+      if (drainBeforeDestroy(instance, drain)) continue;
+      const name = instance.constructor.name;
+      logger.warn(
+        `${name} in ${module} is frozen: what it depends on may be closed before its handlers have ended. Do not freeze providers that hold handlers.`,
+      );
+    }
+    // Found after the hooks were added: a frozen host does not wait for the drain.
+    const instances = hosts.map(({ instance }) => instance);
+    const drains = instances.filter((host) => Object.isExtensible(host));
+    for (const early of this.#earlyClosers(hostIds, [...drains, this])) {
+      if (!drainBeforeDestroy(early.closer.instance as object, drain))
+        logger.warn(describeEarlyCloser(early));
+    }
+  }
+
+  #earlyClosers(hostIds: readonly string[], drains: readonly object[]): readonly EarlyCloser[] {
+    const modules = [...this.modules.values()];
+    const found = findEarlyClosers({
+      modules,
+      components: modules.flatMap(({ providers, controllers, injectables }) => [
+        ...providers.values(),
+        ...controllers.values(),
+        ...injectables.values(),
+      ]),
+      hosts: new Set(hostIds),
+      drains: new Set(drains),
+    });
+    // Several handlers may use one pool: its hook waits once.
+    return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
+  }
+
+  #refuseSecondBus(): void {
+    if (this.#instancesOf(EventBusBootstrap).length < 2) return;
+    const message =
+      'EventBusModule.forRoot is imported twice. Import it once, in the root module, and add bindings elsewhere with EventBusModule.forFeature.';
+    throw new ConfigurationValidationException([
+      {
+        rule: 'IMPORTED_TWICE',
+        binding: undefined,
+        path: 'EventBusModule',
+        value: undefined,
+        message,
+      },
+    ]);
+  }
+
+  #instancesOf<T extends object>(type: new (...args: never[]) => T): readonly T[] {
+    const found = this.discovery
+      .getProviders()
+      .flatMap(({ instance }) => (instance instanceof type ? [instance] : []));
+    return [...new Set(found)];
+  }
+}
+
+function misfits(
+  { bindings, clusters, bindingsWithoutHandler }: ResolvedOptions,
+  { handlers, dltHandlers, dltAlerts, problems }: Discovered,
+): readonly string[] {
+  // A binding may seem to have no handler because of what is wrong with it.
+  const withoutHandler = problems.length > 0 ? 'allow' : bindingsWithoutHandler;
+  return [
+    ...matchHandlers(bindings, handlers, { bindingsWithoutHandler: withoutHandler }),
+    ...matchDltHandlers(bindings, Object.keys(clusters), [...dltHandlers, ...dltAlerts]),
+  ];
+}

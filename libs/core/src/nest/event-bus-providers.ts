@@ -1,0 +1,53 @@
+import type { InjectionToken, Provider } from '@nestjs/common';
+import { realRuntime } from '@nest-event-bus/broker/runtime';
+import type { EventBusProperties } from '../config/properties/event-bus-properties.js';
+import { ContainerFactory } from '../containers/container-factory.js';
+import { ContainerRegistry } from '../containers/container-registry.js';
+import { EventBusConnector } from '../containers/lifecycle/event-bus-connector.js';
+import { LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
+import { ShutdownCoordinator } from '../containers/shutdown/shutdown-coordinator.js';
+import { HandlerExplorer } from '../discovery/exploring/handler-explorer.js';
+import { EventBusMetrics } from '../observability/event-bus-metrics.js';
+import { EventPublisher } from '../publisher/event-publisher.js';
+import { KafkaErrorHandler } from '../failures/routing/kafka-error-handler.js';
+import { EventBusBootstrap } from './event-bus-bootstrap.js';
+import { EventBusKernel } from '../assembly/event-bus-kernel.js';
+import { EVENT_BUS_OPTIONS } from './module-options.js';
+import { NestLogger } from './nest-logger.js';
+
+const part = (provide: InjectionToken, of: (kernel: EventBusKernel) => object): Provider => ({
+  provide,
+  inject: [EventBusKernel],
+  useFactory: of,
+});
+
+export const eventBusProviders: readonly Provider[] = [
+  {
+    provide: EventBusKernel,
+    inject: [EVENT_BUS_OPTIONS],
+    useFactory: (options: EventBusProperties | undefined) =>
+      new EventBusKernel(options?.runtime ?? realRuntime, new NestLogger()),
+  },
+  part(ContainerRegistry, ({ registry }) => registry),
+  part(ContainerFactory, ({ factory }) => factory),
+  part(LifecycleManager, ({ lifecycle }) => lifecycle),
+  part(EventBusConnector, ({ connector }) => connector),
+  part(EventPublisher, ({ publisher }) => publisher),
+  part(ShutdownCoordinator, ({ shutdown }) => shutdown),
+  part(EventBusMetrics, ({ metrics }) => metrics),
+  part(KafkaErrorHandler, ({ errorHandler }) => errorHandler),
+  HandlerExplorer,
+  EventBusBootstrap,
+];
+
+/** What an application may inject. */
+export const eventBusExports: readonly InjectionToken[] = [
+  ContainerRegistry,
+  ContainerFactory,
+  LifecycleManager,
+  EventBusConnector,
+  EventPublisher,
+  ShutdownCoordinator,
+  EventBusMetrics,
+  KafkaErrorHandler,
+];

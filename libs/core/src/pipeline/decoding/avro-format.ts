@@ -1,0 +1,61 @@
+import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
+import { isPromiseLike } from '../promise-like.js';
+import type { AvroType } from './avro-package.js';
+import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
+import { plainCopy } from './plain-copy.js';
+import { readWireFormat, writeWireFormat } from './wire-format.js';
+
+/** Asynchronous only until the schema is known. */
+export class AvroDeserializer implements Deserializer {
+  readonly name = 'Avro';
+
+  constructor(private readonly schemas: Pick<AvroSchemas, 'byId'>) {}
+
+  deserialize(bytes: Buffer): unknown {
+    const { schemaId, body } = readWireFormat(bytes);
+    const type = this.schemas.byId(schemaId);
+    return isPromiseLike(type) ? decodeLater(type, body) : decode(type, body);
+  }
+}
+
+async function decodeLater(type: Promise<AvroType>, body: Buffer): Promise<unknown> {
+  return decode(await type, body);
+}
+
+function decode(type: AvroType, body: Buffer): unknown {
+  return plainCopy(type.fromBuffer(body));
+}
+
+/** Writes by the latest schema of the topic's subject; it never registers one. */
+export class AvroSerializer implements Serializer {
+  readonly name = 'Avro';
+
+  constructor(private readonly schemas: Pick<AvroSchemas, 'latestOf'>) {}
+
+  serialize(
+    event: unknown,
+    { topic }: { readonly topic: string },
+  ): SerializedEvent | Promise<SerializedEvent> {
+    const latest = this.schemas.latestOf(`${topic}-value`);
+    return isPromiseLike(latest) ? encodeLater(latest, event) : encode(latest, event);
+  }
+}
+
+async function encodeLater(
+  latest: Promise<LatestSchema>,
+  event: unknown,
+): Promise<SerializedEvent> {
+  return encode(await latest, event);
+}
+
+/** The message names the fields, and not what is in them. */
+function encode({ id, type }: LatestSchema, event: unknown): SerializedEvent {
+  const wrong: string[] = [];
+  const errorHook = (path: readonly string[]): void => {
+    wrong.push(path.join('.') || 'the whole event');
+  };
+  if (!type.isValid(event, { errorHook }))
+    throw new TypeError(`it does not fit schema ${id} in: ${wrong.join(', ')}.`);
+  return { value: writeWireFormat(id, type.toBuffer(event)) };
+}

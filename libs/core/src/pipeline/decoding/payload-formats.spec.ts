@@ -1,0 +1,90 @@
+import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
+import { resolvedOrders } from '../../config/configuration.spec-support.js';
+import type { TopicBindingProperties } from '../../config/properties/topic-binding-properties.js';
+import { deliveryOf, recordingLogger } from '../pipeline.spec-support.js';
+import { loadAvro } from './avro-package.js';
+import { PayloadFormats } from './payload-formats.js';
+
+class Order {
+  id = 1;
+}
+
+const url = 'http://registry:8081';
+const formats = (load = loadAvro) =>
+  new PayloadFormats(new VirtualRuntime(), recordingLogger(), load);
+const formatOf = (properties: Partial<TopicBindingProperties>) =>
+  formats().of(resolvedOrders(properties));
+
+describe('the format of a binding', () => {
+  it.each<[Partial<TopicBindingProperties>, unknown]>([
+    [{}, { id: 1 }],
+    [{ deserializer: 'json' }, { id: 1 }],
+    [{ deserializer: 'text' }, 'tüv'],
+    [{ deserializer: 'typed-json', typedJson: { types: { Order } } }, new Order()],
+  ])('%j reads what it writes', async (properties, event) => {
+    const { serializer, deserializer } = formatOf(properties);
+    const { value, headers } = await serializer.serialize(event, { topic: 'orders' });
+    const { record } = deliveryOf({ value: Buffer.from(value), headers });
+    const read = deserializer.deserialize(record.value!, record);
+    expect(read).toStrictEqual(event);
+  });
+
+  it.each<[Partial<TopicBindingProperties>, string]>([
+    [{ deserializer: 'raw' }, 'its values are raw bytes'],
+    [{ deserializer: { name: 'CBOR', deserialize: () => 1 } }, 'its values are CBOR'],
+  ])('that nothing writes says what to do: %j', (properties, message) => {
+    const { serializer } = formatOf(properties);
+    expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow(message);
+    expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow(
+      'give the binding a serializer',
+    );
+  });
+
+  it('text takes texts only', () => {
+    const { serializer } = formatOf({ deserializer: 'text' });
+    expect(() => serializer.serialize({}, { topic: 'orders' })).toThrow('object is none');
+  });
+
+  it('is made once, so that all share what it has looked up', () => {
+    const binding = resolvedOrders();
+    const all = formats();
+    expect(all.of(binding)).toBe(all.of(binding));
+    expect(all.of(resolvedOrders())).not.toBe(all.of(binding));
+  });
+});
+
+describe('the package avsc', () => {
+  const missing = () => Promise.reject(new Error("Cannot find module 'avsc'\nRequire stack:"));
+
+  it('is not loaded where nobody reads Avro', async () => {
+    const load = jest.fn(missing);
+    await formats(load).prepare([resolvedOrders(), resolvedOrders({ deserializer: 'raw' })]);
+    expect(load).not.toHaveBeenCalled();
+  });
+
+  it('is loaded once', async () => {
+    const load = jest.fn(loadAvro);
+    const all = formats(load);
+    const binding = resolvedOrders({ schemaRegistry: { url } });
+    await all.prepare([binding, binding]);
+    await all.prepare([binding]);
+    expect(load).toHaveBeenCalledTimes(1);
+    expect(all.of(binding).deserializer.name).toBe('Avro');
+  });
+
+  it('stops the start where it is missing, with what to install', async () => {
+    const binding = resolvedOrders({ schemaRegistry: { url } });
+    const attempt = formats(missing).prepare([resolvedOrders(), binding]);
+    await expect(attempt).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+      violations: [
+        {
+          rule: 'PACKAGE_MISSING',
+          path: 'bindings.orders.deserializer',
+          message:
+            "Avro is read by the package avsc, which cannot be loaded (Cannot find module 'avsc'). Run: npm i avsc",
+        },
+      ],
+    });
+  });
+});

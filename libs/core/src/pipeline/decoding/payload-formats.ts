@@ -1,0 +1,130 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { FormatName } from '../../config/properties/format-properties.js';
+import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
+import type { ResolvedFormats } from '../../config/resolving/resolve-formats.js';
+import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
+import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import type { Serializer } from '../../model/extension-points/serializer.js';
+import { rawCopy } from '../context/copy-record.js';
+import { AvroDeserializer, AvroSerializer } from './avro-format.js';
+import { loadAvro, type AvroPackage } from './avro-package.js';
+import { AvroSchemas } from './avro-schemas.js';
+import {
+  buffersOnly,
+  jsonDeserializer,
+  jsonSerializer,
+  rawDeserializer,
+  textDeserializer,
+  textSerializer,
+} from './plain-formats.js';
+import { SchemaRegistryClient } from './schema-registry-client.js';
+import { TypeRegistry } from './type-registry.js';
+import { TypedJsonDeserializer, TypedJsonSerializer } from './typed-json.js';
+
+export interface PayloadFormat {
+  readonly deserializer: Deserializer;
+  readonly serializer: Serializer;
+}
+
+type BindingFormats = Pick<ResolvedBinding, 'name'> & ResolvedFormats;
+
+/** How each binding reads and writes its values. Sessions, retry tiers and the publisher share what was looked up. */
+export class PayloadFormats {
+  readonly #made = new WeakMap<BindingFormats, PayloadFormat>();
+  #avro: AvroPackage | undefined;
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+    private readonly load: () => Promise<AvroPackage> = loadAvro,
+  ) {}
+
+  /** Loads what these bindings need, so that a package that is missing stops the start and not the first record. */
+  async prepare(bindings: readonly BindingFormats[]): Promise<void> {
+    const avro = bindings.filter(({ deserializer }) => deserializer === 'avro');
+    if (avro.length === 0 || this.#avro) return;
+    try {
+      this.#avro = await this.load();
+    } catch (cause) {
+      throw missingPackage(avro, cause);
+    }
+  }
+
+  of(binding: BindingFormats): PayloadFormat {
+    const made = this.#made.get(binding) ?? this.#make(binding);
+    this.#made.set(binding, made);
+    return made;
+  }
+
+  #make(binding: BindingFormats): PayloadFormat {
+    const { deserializer } = binding;
+    const format =
+      typeof deserializer === 'string'
+        ? this.#named(deserializer, binding)
+        : { deserializer: withCopies(deserializer), serializer: buffersOnly(deserializer.name) };
+    return { ...format, serializer: binding.serializer ?? format.serializer };
+  }
+
+  #named(name: FormatName, binding: BindingFormats): PayloadFormat {
+    switch (name) {
+      case 'json':
+        return { deserializer: jsonDeserializer, serializer: jsonSerializer };
+      case 'text':
+        return { deserializer: textDeserializer, serializer: textSerializer };
+      case 'raw':
+        return { deserializer: rawDeserializer, serializer: buffersOnly('raw bytes') };
+      case 'typed-json': {
+        const { types, trustedPackages } = binding.typedJson;
+        const registry = new TypeRegistry(types, trustedPackages);
+        return {
+          deserializer: new TypedJsonDeserializer(registry),
+          serializer: new TypedJsonSerializer(registry),
+        };
+      }
+      case 'avro': {
+        const schemas = this.#avroSchemas(binding);
+        return {
+          deserializer: new AvroDeserializer(schemas),
+          serializer: new AvroSerializer(schemas),
+        };
+      }
+    }
+  }
+
+  #avroSchemas({ name, schemaRegistry }: BindingFormats): AvroSchemas {
+    const { runtime, logger } = this;
+    const avro = this.#avro;
+    if (!avro || !schemaRegistry)
+      throw new Error(`The Avro of binding '${name}' was not prepared.`);
+    const client = new SchemaRegistryClient(schemaRegistry, runtime, logger);
+    return new AvroSchemas({ avro, client, cacheSize: schemaRegistry.cacheSize, runtime });
+  }
+}
+
+/** What it gives may be the bytes themselves, and a handler write into them: those of the record go on as they came. */
+function withCopies(given: Deserializer): Deserializer {
+  return {
+    name: given.name,
+    deserialize: (_, record) => {
+      const own = rawCopy(record);
+      return given.deserialize(own.value!, own);
+    },
+  };
+}
+
+function missingPackage(
+  bindings: readonly BindingFormats[],
+  cause: unknown,
+): ConfigurationValidationException {
+  const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
+  return new ConfigurationValidationException(
+    bindings.map(({ name }) => ({
+      rule: 'PACKAGE_MISSING',
+      binding: name,
+      path: `bindings.${name}.deserializer`,
+      value: 'avro',
+      message: `Avro is read by the package avsc, which cannot be loaded (${reason}). Run: npm i avsc`,
+    })),
+  );
+}

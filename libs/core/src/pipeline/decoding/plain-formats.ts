@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer';
+import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
+import { UnreadableValueError } from './unreadable-value-error.js';
+
+/** What Node's own decoders would replace in silence is refused: a handler gets what was sent, or nothing. */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new UnreadableValueError('its bytes are not UTF-8');
+  return bytes.toString('utf8');
+}
+
+export const jsonDeserializer: Deserializer = Object.freeze({
+  name: 'JSON',
+  deserialize: (bytes: Buffer): unknown => parse(textOf(bytes)),
+});
+
+/** The parser quotes the text in its message, and that is the payload. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new UnreadableValueError('the parser refused it');
+  }
+}
+
+export const jsonSerializer: Serializer = Object.freeze({
+  name: 'JSON',
+  serialize: (event: unknown): SerializedEvent => ({ value: jsonOf(event) }),
+});
+
+export function jsonOf(event: unknown): string {
+  const text = stringify(event);
+  if (text !== undefined) return text;
+  throw new TypeError(
+    `${typeof event} has no JSON form. Pass an object, a Buffer, or null for a tombstone.`,
+  );
+}
+
+function stringify(event: unknown): string | undefined {
+  try {
+    return JSON.stringify(event);
+  } catch (cause) {
+    throw new TypeError(
+      'the event cannot be written as JSON. Look for cycles and bigint values, or pass a Buffer.',
+      { cause },
+    );
+  }
+}
+
+export const textDeserializer: Deserializer = Object.freeze({
+  name: 'text',
+  deserialize: textOf,
+});
+
+export const textSerializer: Serializer = Object.freeze({
+  name: 'text',
+  serialize: (event: unknown): SerializedEvent => {
+    if (typeof event === 'string') return { value: event };
+    throw new TypeError(`its values are text, and ${typeof event} is none. Pass a string.`);
+  },
+});
+
+/** A copy: the handler may write into it, and the record stays what it was. */
+export const rawDeserializer: Deserializer = Object.freeze({
+  name: 'raw',
+  deserialize: (bytes: Buffer): Buffer => Buffer.from(bytes),
+});
+
+/** For a format that was given for reading only, and for raw bytes: a Buffer never gets here. */
+export function buffersOnly(name: string): Serializer {
+  return Object.freeze({
+    name,
+    serialize: (): never => {
+      throw new TypeError(
+        `its values are ${name}, and nothing writes that. Pass a Buffer, or give the binding a serializer.`,
+      );
+    },
+  });
+}

@@ -1,0 +1,150 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import { within, type Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedSchemaRegistry } from '../../config/resolving/resolve-formats.js';
+import { isPlainObject } from '../../config/reading/plain-object.js';
+import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import { UnreadableValueError } from './unreadable-value-error.js';
+
+export interface SchemaReference {
+  readonly subject: string;
+  readonly version: number;
+}
+
+export interface RegisteredSchema {
+  /** Only where a subject was asked for. */
+  readonly id: number | undefined;
+  readonly type: string;
+  /** As its author wrote it. */
+  readonly schema: string;
+  readonly references: readonly SchemaReference[];
+}
+
+/** Subject, version or schema not found. Any other 404 says that this is no registry. */
+const NOT_FOUND: readonly unknown[] = [40_401, 40_402, 40_403];
+
+/** Asked for what cannot be. A registry's own code says so in five digits; a proxy has none. */
+const REFUSED: readonly number[] = [400, 422];
+
+const MEDIA_TYPES = 'application/vnd.schemaregistry.v1+json, application/json';
+
+/** Asks a registry that speaks Confluent's REST interface. It keeps no answers, and says when it gets none. */
+export class SchemaRegistryClient {
+  #isSilent = false;
+
+  constructor(
+    private readonly registry: ResolvedSchemaRegistry,
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+  ) {}
+
+  schemaById(id: number): Promise<RegisteredSchema> {
+    return this.#ask(`/schemas/ids/${id}`, `schema ${id}`);
+  }
+
+  schemaOf(subject: string, version: number | 'latest'): Promise<RegisteredSchema> {
+    const path = `/subjects/${encodeURIComponent(subject)}/versions/${version}`;
+    return this.#ask(path, `version ${version} of subject '${subject}'`);
+  }
+
+  async #ask(path: string, what: string): Promise<RegisteredSchema> {
+    try {
+      const found = await this.#look(path, what);
+      this.#note(undefined);
+      return found;
+    } catch (error) {
+      this.#note(error instanceof SchemaRegistryUnavailableException ? error : undefined);
+      throw error;
+    }
+  }
+
+  /** Tells of an outage once, however many records wait for its end. */
+  #note(silence: SchemaRegistryUnavailableException | undefined): void {
+    const wasSilent = this.#isSilent;
+    this.#isSilent = silence !== undefined;
+    if (silence && !wasSilent) this.logger.warn(silence.message);
+    if (!silence && wasSilent)
+      this.logger.info(`The schema registry at ${this.registry.url} answers again.`);
+  }
+
+  /** Rejects with an ordinary error where the registry knows no such schema, else with what says that it can be asked again. */
+  async #look(path: string, what: string): Promise<RegisteredSchema> {
+    const { status, body } = await this.#get(path);
+    const answer = parsed(body);
+    const { error_code: code } = answer;
+    if (status === 404 && NOT_FOUND.includes(code))
+      throw new UnreadableValueError(`the schema registry knows no ${what}`);
+    if (REFUSED.includes(status) && isOwnCode(code, status))
+      throw new UnreadableValueError(`the schema registry refuses ${what} (${code})`);
+    if (status !== 200)
+      throw this.#unavailable(`answered with HTTP status ${status}${hint(status)}`);
+    const { schema, schemaType: type = 'AVRO', id, references = [] } = answer;
+    if (typeof schema !== 'string' || typeof type !== 'string' || !areReferences(references))
+      throw this.#unavailable('gave an answer that is none of a schema registry');
+    return { id: typeof id === 'number' ? id : undefined, type, schema, references };
+  }
+
+  async #get(path: string): Promise<{ readonly status: number; readonly body: string }> {
+    const { url, timeoutMs, requestHeaders } = this.registry;
+    const abort = new AbortController();
+    const read = async () => {
+      const headers = { accept: MEDIA_TYPES, ...requestHeaders() };
+      const response = await fetch(`${url}${path}`, { headers, signal: abort.signal });
+      return { status: response.status, body: await response.text() };
+    };
+    try {
+      return await within(this.runtime, timeoutMs, read(), () => {
+        const late = new Error(`it did not answer within ${timeoutMs} ms`);
+        abort.abort(late);
+        return late;
+      });
+    } catch (cause) {
+      throw this.#unavailable('did not answer', cause);
+    }
+  }
+
+  #unavailable(happened: string, cause?: unknown): SchemaRegistryUnavailableException {
+    return new SchemaRegistryUnavailableException(
+      `The schema registry at ${this.registry.url} ${happened}${reasonOf(cause)}. What needs its schemas waits and asks again; look at the registry, and at schemaRegistry in the options.`,
+      { cause },
+    );
+  }
+}
+
+function parsed(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const answer = JSON.parse(body) as unknown;
+    return isPlainObject(answer) ? answer : {};
+  } catch {
+    // A page of a proxy, or of another service: what it means is told by the status.
+    return {};
+  }
+}
+
+function isOwnCode(code: unknown, status: number): code is number {
+  return typeof code === 'number' && Math.floor(code / 100) === status;
+}
+
+function areReferences(value: unknown): value is readonly SchemaReference[] {
+  return (
+    Array.isArray(value) &&
+    Array.from<unknown>(value).every(
+      (each) =>
+        isPlainObject(each) &&
+        typeof each['subject'] === 'string' &&
+        Number.isInteger(each['version']),
+    )
+  );
+}
+
+function hint(status: number): string {
+  if (status === 401 || status === 403) return ' (are the credentials right?)';
+  return status === 404 ? ' (is the path of the url right?)' : '';
+}
+
+/** fetch says "fetch failed" and hides the reason one level deeper. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return '';
+  const { message } =
+    cause.cause instanceof Error && cause.cause.message !== '' ? cause.cause : cause;
+  return ` (${message})`;
+}

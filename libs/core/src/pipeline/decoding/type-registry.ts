@@ -1,0 +1,36 @@
+import type { TypeClass } from '../../config/properties/format-properties.js';
+import { isTrusted } from '../../config/resolving/trusted-packages.js';
+import { UnreadableValueError } from './unreadable-value-error.js';
+
+const LONGEST_ID = 200;
+
+/** Which class a type id stands for, and which ids are trusted. Ids come out of records: nothing is loaded by its name. */
+export class TypeRegistry {
+  readonly #classes: ReadonlyMap<string, TypeClass>;
+  readonly #ids: ReadonlyMap<unknown, string>;
+  readonly #trustedPackages: readonly string[];
+
+  constructor(types: Readonly<Record<string, TypeClass>>, trustedPackages: readonly string[]) {
+    const entries = Object.entries(types);
+    this.#classes = new Map(entries);
+    // Of several ids of one class, the first is the one that is written.
+    this.#ids = new Map(entries.toReversed().map(([id, type]) => [type, id]));
+    this.#trustedPackages = trustedPackages;
+  }
+
+  /** Throws where nothing may be made of it. */
+  classOf(id: string): TypeClass {
+    const shown = id.length > LONGEST_ID ? `${id.slice(0, LONGEST_ID)}…` : id;
+    if (!isTrusted(this.#trustedPackages, id))
+      throw new UnreadableValueError(`its type '${shown}' is in no trusted package`);
+    const type = this.#classes.get(id);
+    if (!type) throw new UnreadableValueError(`its type '${shown}' is not registered`);
+    return type;
+  }
+
+  /** undefined for what is of no registered class. */
+  idOf(event: unknown): string | undefined {
+    if (typeof event !== 'object' || event === null) return undefined;
+    return this.#ids.get((Object.getPrototypeOf(event) as object | null)?.constructor);
+  }
+}

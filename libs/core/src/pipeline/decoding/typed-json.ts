@@ -1,0 +1,45 @@
+import type { BrokerRecord } from '@nest-event-bus/broker';
+import { instanceToPlain, plainToInstance } from 'class-transformer';
+import { isPlainObject } from '../../config/reading/plain-object.js';
+import { headerText } from '../../model/records/header-text.js';
+import type { Deserializer } from '../../model/extension-points/deserializer.js';
+import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
+import { jsonDeserializer, jsonOf } from './plain-formats.js';
+import type { TypeRegistry } from './type-registry.js';
+import { UnreadableValueError } from './unreadable-value-error.js';
+
+/** Where Spring tells the class of a value. */
+const TYPE_ID = '__TypeId__';
+
+/**
+ * JSON that becomes an instance of the class which its header names. Without the header it is plain
+ * JSON: nothing can be smuggled in that way, and a payload class or a schema still looks at it.
+ */
+export class TypedJsonDeserializer implements Deserializer {
+  readonly name = 'typed JSON';
+
+  constructor(private readonly types: TypeRegistry) {}
+
+  deserialize(bytes: Buffer, record: BrokerRecord): unknown {
+    const id = headerText(record.headers, TYPE_ID);
+    if (id === undefined) return jsonDeserializer.deserialize(bytes, record);
+    const type = this.types.classOf(id);
+    const value = jsonDeserializer.deserialize(bytes, record);
+    if (!isPlainObject(value))
+      throw new UnreadableValueError(`it names the type '${id}' and is no object`);
+    return plainToInstance(type, value);
+  }
+}
+
+/** Instances of registered classes carry their id; all else goes out as plain JSON. */
+export class TypedJsonSerializer implements Serializer {
+  readonly name = 'typed JSON';
+
+  constructor(private readonly types: TypeRegistry) {}
+
+  serialize(event: unknown): SerializedEvent {
+    const id = this.types.idOf(event);
+    if (id === undefined) return { value: jsonOf(event) };
+    return { value: jsonOf(instanceToPlain(event)), headers: { [TYPE_ID]: id } };
+  }
+}

@@ -1,8 +1,0 @@
-import type { Outcome } from '../../model/outcome.js';
-
-/** Carries an outcome other than success through the policies, which tell success from failure by what is thrown. */
-export class CallsEnded extends Error {
-  constructor(readonly outcome: Outcome) {
-    super(`The calls of the handler ended: ${outcome.kind}.`);
-  }
-}

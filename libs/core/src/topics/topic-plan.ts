@@ -1,0 +1,64 @@
+import type { NewTopic } from '@nest-event-bus/broker';
+import type {
+  ResolvedBinding,
+  ResolvedTopicShape,
+  ResolvedTopics,
+} from '../config/resolving/resolved-binding.js';
+
+const DAY_MS = 86_400_000;
+
+export type TopicRole = 'main' | 'retry' | 'dead-letter';
+
+export interface NeededTopic {
+  readonly name: string;
+  readonly role: TopicRole;
+}
+
+/** A binding, as far as topics are concerned. */
+export interface TopicUser extends ResolvedBinding {
+  /** Nothing is read, so nothing fails. */
+  readonly isOnlyPublished?: boolean;
+}
+
+/** In this order: what a failed record needs has as many partitions as the topic that it comes from. */
+export function neededTopics({
+  topic,
+  retry,
+  dlt,
+  isOnlyPublished = false,
+}: TopicUser): readonly NeededTopic[] {
+  if (isOnlyPublished) return [{ name: topic, role: 'main' }];
+  const tiers = new Set(retry.tiers.map((tier) => tier.topic));
+  return [
+    { name: topic, role: 'main' },
+    ...[...tiers].map((name) => ({ name, role: 'retry' as const })),
+    { name: dlt.topic, role: 'dead-letter' },
+  ];
+}
+
+/** Of a topic that does not exist; `sourcePartitions` are those of the main topic. */
+export function newTopic(
+  { name, role }: NeededTopic,
+  topics: ResolvedTopics,
+  sourcePartitions: number,
+): NewTopic {
+  const { partitions, retentionDays } = shapeOf(role, topics);
+  const count = partitions || (role === 'main' ? 0 : sourcePartitions);
+  return {
+    name,
+    ...(count > 0 && { partitions: count }),
+    ...(topics.replicationFactor > 0 && { replicationFactor: topics.replicationFactor }),
+    ...(retentionDays > 0 && { config: { 'retention.ms': String(retentionDays * DAY_MS) } }),
+  };
+}
+
+function shapeOf(role: TopicRole, topics: ResolvedTopics): ResolvedTopicShape {
+  switch (role) {
+    case 'main':
+      return topics;
+    case 'retry':
+      return topics.retry;
+    case 'dead-letter':
+      return topics.dlt;
+  }
+}

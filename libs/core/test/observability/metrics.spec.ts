@@ -1,0 +1,280 @@
+import { sleep } from '@nest-event-bus/broker/runtime';
+import { Injectable, type INestApplicationContext } from '@nestjs/common';
+import { ContainerRegistry } from '../../src/containers/container-registry.js';
+import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
+import { LifecycleManager } from '../../src/containers/lifecycle/lifecycle-manager.js';
+import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
+import { BatchProcessingException } from '../../src/errors/handler-errors.js';
+import type { EventContext } from '../../src/model/records/event-context.js';
+import type { EventRecord } from '../../src/model/records/event-record.js';
+import { EventBusMetrics } from '../../src/observability/event-bus-metrics.js';
+import type { MetricFamily } from '../../src/observability/metric-family.js';
+import { World } from '../support/application.spec-support.js';
+
+let world: World;
+let looks: number;
+let mostInFlight: number;
+let look: () => void;
+let isDown: boolean;
+
+beforeEach(() => {
+  world = new World();
+  looks = 0;
+  mostInFlight = 0;
+  look = () => undefined;
+  isDown = false;
+});
+
+afterEach(() => world.end());
+
+const metricsOf = (application: INestApplicationContext): EventBusMetrics =>
+  application.get(EventBusMetrics, { strict: false });
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The sum of all samples that have these labels, whatever others they have. */
+function total(families: readonly MetricFamily[], name: string, labels: Labels = {}): number {
+  const family = families.find((each) => each.name === `eventbus.${name}`);
+  return (family?.samples ?? [])
+    .filter((sample) =>
+      Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    )
+    .reduce((sum, { value }) => sum + value, 0);
+}
+
+function expectReconciled(families: readonly MetricFamily[], binding: string): void {
+  const of = (name: string): number => total(families, name, { binding });
+  const accounted = of('records.processed') + of('records.returned') + of('records.in.flight');
+  expect(accounted).toBe(of('records.received'));
+  mostInFlight = Math.max(mostInFlight, of('records.in.flight'));
+  looks++;
+}
+
+const MISFORTUNES: Readonly<Record<number, (context: EventContext) => unknown>> = {
+  1: () => {
+    throw new TypeError('a bug');
+  },
+  2: ({ attempt: { tier } }) => {
+    if (tier === 0) throw new RangeError('later');
+  },
+  3: (context) => context.handBack({ delayMs: 300 }),
+  4: (context) => context.deadLetter('no'),
+};
+
+@Injectable()
+class BusyOrders {
+  readonly #handedBack = new Set<bigint>();
+
+  @EventHandler('orders')
+  async onOrder({ offset, topic }: EventRecord<number>, context: EventContext): Promise<void> {
+    look();
+    await sleep(world.runtime, Number(offset % 7n) * 10);
+    look();
+    const kind = topic === 'orders' ? Number(offset % 11n) : 1;
+    if (kind === 3 && this.#handedBack.has(offset)) return;
+    if (kind === 3) this.#handedBack.add(offset);
+    MISFORTUNES[kind]?.(context);
+  }
+}
+
+@Injectable()
+class BusyAudit {
+  @EventHandler.Batch('audit')
+  async onAudit(records: readonly EventRecord<number>[]): Promise<void> {
+    await sleep(world.runtime, 70);
+    look();
+    const failed = records.findIndex(({ value }) => value % 5 === 4);
+    if (failed >= 0) throw new BatchProcessingException(failed, 'no', records);
+  }
+}
+
+describe('The numbers of a busy application', () => {
+  it('reconcile at any moment: what was received has an outcome or is in flight', async () => {
+    for (const name of ['orders', 'audit'])
+      for (const topic of [name, `${name}.retry-1`, `${name}.DLT`]) await world.topic(topic, 2);
+    const retry = {
+      tier0: { maxAttempts: 2, initialBackoffMs: 40 },
+      tiers: [{ delayMs: 700, maxAttempts: 2 }],
+    };
+    const bindings = {
+      orders: {
+        topic: 'orders',
+        groupId: 'shop',
+        retry,
+        concurrency: 2,
+        processing: { by: 'key', maxConcurrency: 8 },
+      },
+      audit: { topic: 'audit', groupId: 'audit', retry, listenerType: 'BATCH' },
+    } as const;
+    const imports = [world.bus({ bindings })];
+    const application = await world.start({ imports, providers: [BusyOrders, BusyAudit] });
+    const metrics = metricsOf(application);
+    look = () => {
+      const families = metrics.collect();
+      for (const binding of Object.keys(bindings)) expectReconciled(families, binding);
+    };
+    const lifecycle = application.get(LifecycleManager);
+    const records = Array.from({ length: 60 }, (_, id) => ({
+      key: `k${id % 9}`,
+      partition: id % 2,
+      value: `${id}`,
+    }));
+    for (const round of [1, 2, 3]) {
+      await Promise.all([world.write('orders', ...records), world.write('audit', ...records)]);
+      if (round === 2) await world.done(lifecycle.pause('orders'));
+      for (let step = 0; step < 60; step++) {
+        await world.runtime.advance(7);
+        look();
+      }
+      if (round === 2) await world.done(lifecycle.resume('orders'));
+    }
+    await world.runtime.advance(60_000);
+    look();
+    expect(looks).toBeGreaterThan(500);
+    expect(mostInFlight).toBeGreaterThan(3);
+
+    const end = metrics.collect();
+    for (const binding of ['orders', 'audit']) {
+      expect(total(end, 'records.in.flight', { binding })).toBe(0);
+      const letters = (await world.records(`${binding}.DLT`)).length;
+      expect(letters).toBeGreaterThan(0);
+      expect(total(end, 'records.dlq', { binding })).toBe(letters);
+      expect(total(end, 'records.processed', { binding, outcome: 'dead-lettered' })).toBe(letters);
+      const hops = (await world.records(`${binding}.retry-1`)).length;
+      expect(total(end, 'records.retried', { binding, to: '1' })).toBe(hops);
+      expect(total(end, 'records.processed', { binding, outcome: 'retried' })).toBe(hops);
+      // Every record of the main topic is done, and every hop in its tier.
+      expect(total(end, 'records.processed', { binding, tier: '0' })).toBe(180);
+      expect(total(end, 'records.processed', { binding, tier: '1' })).toBe(hops);
+    }
+    expect(total(end, 'records.failed', { binding: 'orders', exception: 'RangeError' })).toBe(
+      total(end, 'records.failed', { binding: 'orders', tier: '0', exception: 'RangeError' }),
+    );
+    expect(total(end, 'records.failed', { exception: 'TypeError' })).toBeGreaterThan(0);
+    expect(total(end, 'records.returned', { outcome: 'handed-back' })).toBeGreaterThan(0);
+  });
+});
+
+@Injectable()
+class Orders {
+  @EventHandler('orders')
+  async onOrder(): Promise<void> {
+    await sleep(world.runtime, 10);
+    if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
+  }
+}
+
+const CIRCUIT = {
+  enabled: true,
+  slidingWindowSize: 4,
+  minimumNumberOfCalls: 4,
+  permittedNumberOfCallsInHalfOpenState: 2,
+  waitDurationInOpenStateMs: 30_000,
+} as const;
+
+describe('A circuit that opens and recovers', () => {
+  it('is seen in its state, its transitions and the pause of the binding', async () => {
+    await world.topic('orders');
+    const retry = { tier0: { maxAttempts: 1 } };
+    const application = await world.startOrders([Orders], { retry, circuitBreaker: CIRCUIT });
+    const metrics = metricsOf(application);
+    const now = (name: string, labels?: Labels) => total(metrics.collect(), name, labels);
+    isDown = true;
+    await world.write('orders', '1', '2', '3', '4');
+    for (let tries = 0; tries < 200 && now('circuit.state') === 0; tries++)
+      await world.runtime.advance(50);
+    await world.runtime.advance(100);
+    expect(now('circuit.state')).toBe(1);
+    expect(now('container.state')).toBe(2);
+    expect(now('container.paused', { reason: 'circuit', tier: '0' })).toBe(1);
+    expect(now('circuit.transitions', { from: 'CLOSED', to: 'OPEN', cause: 'failure-rate' })).toBe(
+      1,
+    );
+    isDown = false;
+    await world.runtime.advance(40_000);
+    expect(now('circuit.state')).toBe(0);
+    expect(now('container.state')).toBe(1);
+    expect(now('container.paused')).toBe(0);
+    expect(now('circuit.transitions', { from: 'OPEN', to: 'HALF_OPEN' })).toBe(1);
+    expect(now('circuit.recovered')).toBe(1);
+    expect(now('records.processed', { outcome: 'succeeded' })).toBe(4);
+  });
+});
+
+describe('A dead-letter topic that is missing', () => {
+  it('is named as long as it cannot be written to', async () => {
+    await world.topic('orders');
+    const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
+    const application = await world.startOrders([BusyOrders], { retry });
+    const metrics = metricsOf(application);
+    await world.write('orders', '0', '1');
+    await world.runtime.advance(60_000);
+    const labels = { binding: 'orders', cluster: 'default', topic: 'orders.DLT' };
+    expect(total(metrics.collect(), 'publish.troubles', labels)).toBe(1);
+    const failures = (): number => total(metrics.collect(), 'records.failed');
+    expect(failures()).toBe(1);
+    await world.topic('orders.DLT');
+    await world.runtime.advance(120_000);
+    expect(total(metrics.collect(), 'publish.troubles')).toBe(0);
+    expect(total(metrics.collect(), 'records.dlq', { reason: 'RETRIES_EXHAUSTED' })).toBe(1);
+    expect(failures()).toBe(1);
+  });
+});
+
+describe('A binding that is registered at run time', () => {
+  it('has figures until it is unregistered, and begins anew when it comes again', async () => {
+    await world.topic('tenant');
+    const application = await world.start({ imports: [world.bus({})] });
+    const metrics = metricsOf(application);
+    const connector = application.get(EventBusConnector);
+    const seen = () => {
+      const received = metrics.collect().find(({ name }) => name === 'eventbus.records.received');
+      return received?.samples.filter(({ labels }) => labels['tier'] === '0');
+    };
+    const labels = { binding: 'tenant', cluster: 'default', topic: 'tenant', tier: '0' };
+    const register = () =>
+      world.done(connector.register('tenant', { topic: 'tenant', groupId: 'tenant' }, () => {}));
+    await register();
+    await world.runtime.advance(1_000);
+    await world.write('tenant', '1', '2');
+    expect(seen()).toEqual([{ labels, value: 2 }]);
+    await world.done(connector.unregister('tenant'));
+    expect(seen()).toEqual([]);
+    await register();
+    expect(seen()).toEqual([{ labels, value: 0 }]);
+  });
+});
+
+describe('metrics.enabled', () => {
+  const countsOf = (application: INestApplicationContext) =>
+    application.get(ContainerRegistry).require('orders').counts;
+
+  it('is on without being asked for, and every container has figures', async () => {
+    await world.topic('orders');
+    const application = await world.startOrders([Orders], { circuitBreaker: { enabled: true } });
+    const families = metricsOf(application).collect();
+    const tiersOf = (name: string) =>
+      families
+        .find((each) => each.name === `eventbus.${name}`)
+        ?.samples.map(({ labels }) => labels['tier']);
+    expect(tiersOf('records.received')).toEqual(['0', '1', '2', '3']);
+    expect(tiersOf('circuit.state')).toHaveLength(1);
+    expect(countsOf(application)).toBeDefined();
+  });
+
+  it('false: there is nothing to collect, nothing is counted, and the records are handled all the same', async () => {
+    for (const topic of ['orders', 'orders.DLT']) await world.topic(topic);
+    const retry = { tier0: { maxAttempts: 1 }, tiers: [] };
+    const application = await world.startOrders(
+      [BusyOrders],
+      { retry, circuitBreaker: { enabled: true } },
+      { metrics: { enabled: false } },
+    );
+    await world.write('orders', '0', '1', '2');
+    await world.runtime.advance(5_000);
+    expect(metricsOf(application).collect()).toEqual([]);
+    expect(countsOf(application)).toBeUndefined();
+    expect(await world.records('orders.DLT')).toHaveLength(2);
+    expect(await world.committed()).toBe(3);
+  });
+});
