@@ -21,7 +21,7 @@ export const shared = {
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
-  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/((libs|apps)/[^/]+|examples)/dist/'],
   moduleNameMapper: {
     '^@nest-event-bus/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@nest-event-bus/([^/]+)/(.+)$': '<rootDir>/libs/$1/src/$2/index.ts',

@@ -1,9 +1,14 @@
 import { reporters, shared } from '../jest.config.mjs';
 
-/** The apps as a user runs them: `npm run test:e2e`. */
+/** The apps and the examples as a user runs them: `npm run test:e2e`. */
 export default {
   ...shared,
   reporters,
   displayName: 'e2e',
-  testMatch: ['<rootDir>/apps/*/test/**/*.e2e-spec.ts'],
+  testMatch: [
+    '<rootDir>/apps/*/test/**/*.e2e-spec.ts',
+    '<rootDir>/examples/test/**/*.e2e-spec.ts',
+  ],
+  globalSetup: '<rootDir>/test/integration/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/integration/support/global-teardown.mjs',
 };
