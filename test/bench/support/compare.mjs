@@ -15,7 +15,12 @@ export async function compareRates(ours, theirs, { rounds = 4, warmUps = 1 } = {
   const rates = { ours: [], theirs: [] };
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? ['ours', 'theirs'] : ['theirs', 'ours'];
-    for (const who of order) rates[who].push(await (who === 'ours' ? ours : theirs).run());
+    for (const who of order) {
+      const { name, run } = who === 'ours' ? ours : theirs;
+      const rate = await run();
+      rates[who].push(rate);
+      console.log(`  round ${round + 1} of ${rounds}, ${name}: ${Math.round(rate)}`);
+    }
   }
   return {
     ours: summary(ours.name, rates.ours),
