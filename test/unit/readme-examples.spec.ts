@@ -1,89 +1,175 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { transformSync } from '@swc/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { transformSync, type Options } from '@swc/core';
 import ts from 'typescript';
+import {
+  brokenLinksOf,
+  examplesOf,
+  fencesOf,
+  PAGES,
+  sentencesOf,
+  wordCountOf,
+  wordsOf,
+  type Example,
+} from './docs-pages.js';
 
 const root = join(__dirname, '../..');
-const pages = [
-  'README.md',
-  'libs/broker/README.md',
-  'libs/core/README.md',
-  'libs/testing/README.md',
-];
+const examples = PAGES.flatMap(examplesOf);
+const isAlone = ({ mode }: Example): boolean => mode === 'alone';
 
-interface Example {
-  readonly name: string;
-  readonly code: string;
-  /** Marked ```ts run: needs no broker, and ends. */
-  readonly runs: boolean;
+/** Type-checks examples at once, as files in the root of the repository. */
+class ExampleCompiler {
+  readonly #options = this.#readOptions();
+  #last: ts.Program | undefined;
+
+  problemsOf(given: readonly Example[]): readonly string[] {
+    const sources = new Map(
+      given.map((example, index) => [join(root, `example-${index}.ts`), example] as const),
+    );
+    const program = ts.createProgram(
+      [...sources.keys()],
+      this.#options,
+      this.#hostWith(sources),
+      this.#last,
+    );
+    this.#last = program;
+    return [...sources].flatMap(([file, { name }]) => {
+      const source = program.getSourceFile(file);
+      const found = [
+        ...program.getSyntacticDiagnostics(source),
+        ...program.getSemanticDiagnostics(source),
+      ];
+      return found.map(
+        ({ messageText }) => `${name}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+      );
+    });
+  }
+
+  #readOptions(): ts.CompilerOptions {
+    const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile) as {
+      config: object;
+    };
+    return ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root).options;
+  }
+
+  #hostWith(sources: ReadonlyMap<string, Example>): ts.CompilerHost {
+    const host = ts.createCompilerHost(this.#options);
+    const { readFile, fileExists, getSourceFile } = host;
+    host.readFile = (file) => sources.get(file)?.code ?? readFile(file);
+    host.fileExists = (file) => sources.has(file) || fileExists(file);
+    host.getSourceFile = (file, language, ...rest) => {
+      const code = sources.get(file)?.code;
+      return code === undefined
+        ? getSourceFile(file, language, ...rest)
+        : ts.createSourceFile(file, code, language);
+    };
+    return host;
+  }
 }
 
-const examples: readonly Example[] = pages.flatMap((page) => {
-  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/^```ts( run)?\n(.*?)^```/gms);
-  return [...blocks].map(([, run, code = ''], index) => ({
-    name: `${page}, example ${index + 1}`,
-    code,
-    runs: run !== undefined,
-  }));
-});
+const SWC: Options = {
+  jsc: {
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true },
+    target: 'es2022',
+  },
+  module: { type: 'commonjs' },
+};
 
-/** Type-checks all examples at once, as files that lie in the root of the repository. */
-function problems(): readonly string[] {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile) as {
-    config: object;
+/** Runs an example as the body of a function, and returns what it printed. */
+async function outputOf({ code }: Example): Promise<readonly string[]> {
+  const imports = [...code.matchAll(/^import .*$/gm)].map(([line]) => line).join('\n');
+  const body = code.replaceAll(/^import .*$/gm, '').replaceAll(/^export /gm, '');
+  const script = transformSync(`${imports}\nexport async function example() {\n${body}\n}`, SWC);
+  const log = jest.spyOn(console, 'log').mockImplementation(() => undefined);
+  const exported: { example?: () => Promise<void> } = {};
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  new Function('exports', 'require', script.code)(exported, (name: string) => loaded.get(name));
+  await exported.example?.();
+  return log.mock.calls.map(([line]) => String(line));
+}
+
+/** What the examples may import. */
+const loaded = new Map<string, unknown>();
+/** Applications that an example has created: one that fails closes none. */
+const applications: INestApplicationContext[] = [];
+
+async function nestCore(): Promise<unknown> {
+  const core = await import('@nestjs/core');
+  const createApplicationContext: typeof core.NestFactory.createApplicationContext = async (
+    ...given
+  ) => {
+    const application = await core.NestFactory.createApplicationContext(...given);
+    applications.push(application);
+    return application;
   };
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
-  const sources = new Map(
-    examples.map(({ code }, index) => [join(root, `example-${index}.ts`), code] as const),
-  );
-  const host = ts.createCompilerHost(options);
-  const { readFile, fileExists, getSourceFile } = host;
-  host.readFile = (file) => sources.get(file) ?? readFile(file);
-  host.fileExists = (file) => sources.has(file) || fileExists(file);
-  host.getSourceFile = (file, language, ...rest) => {
-    const code = sources.get(file);
-    return code === undefined
-      ? getSourceFile(file, language, ...rest)
-      : ts.createSourceFile(file, code, language);
-  };
-  const program = ts.createProgram([...sources.keys()], options, host);
-  return [...sources.keys()].flatMap((file, index) => {
-    const source = program.getSourceFile(file);
-    const found = [
-      ...program.getSyntacticDiagnostics(source),
-      ...program.getSemanticDiagnostics(source),
-    ];
-    return found.map(({ messageText }) => {
-      return `${examples[index]?.name}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
+  return { ...core, NestFactory: { createApplicationContext } };
+}
+
+/** The outputs that an example announces: `// Output: order 7`. */
+const announcedBy = ({ code }: Example): readonly string[] =>
+  [...code.matchAll(/\/\/ Output: (.*)$/gm)].map(([, output = '']) => output.trim());
+
+describe('The examples of the documentation', () => {
+  it('compile', () => {
+    const compiler = new ExampleCompiler();
+    expect(examples.length).toBeGreaterThan(30);
+    expect(compiler.problemsOf(examples.filter((example) => !isAlone(example)))).toEqual([]);
+    for (const example of examples.filter(isAlone))
+      expect(compiler.problemsOf([example])).toEqual([]);
+  }, 90_000);
+
+  it('are marked as TypeScript in a way that has a check', () => {
+    const fences = [...new Set(PAGES.flatMap(fencesOf))].sort();
+    expect(fences).toEqual(['bash', 'json', 'text', 'ts', 'ts alone', 'ts run']);
+  });
+
+  describe('that run', () => {
+    const running = examples.filter(({ mode }) => mode === 'run');
+
+    beforeAll(async () => {
+      loaded.set('@nest-event-bus/broker', await import('@nest-event-bus/broker'));
+      loaded.set('@nest-event-bus/broker/memory', await import('@nest-event-bus/broker/memory'));
+      loaded.set('@nest-event-bus/broker/runtime', await import('@nest-event-bus/broker/runtime'));
+      loaded.set('@nest-event-bus/core', await import('@nest-event-bus/core'));
+      loaded.set('@nestjs/common', await import('@nestjs/common'));
+      loaded.set('@nestjs/core', await nestCore());
+      loaded.set('@nestjs/testing', await import('@nestjs/testing'));
+    });
+
+    afterEach(async () => {
+      jest.restoreAllMocks();
+      await Promise.all(applications.splice(0).map((application) => application.close()));
+    });
+
+    it.each(running)('$name prints what it announces', async (example) => {
+      const announced = announcedBy(example);
+      expect(announced).not.toEqual([]);
+      expect(await outputOf(example)).toEqual(announced);
     });
   });
-}
-
-describe('the examples of the READMEs', () => {
-  it('compile', () => {
-    expect(examples.length).toBeGreaterThan(3);
-    expect(problems()).toEqual([]);
-  }, 60_000);
-
-  it.each(examples.filter(({ runs }) => runs))('$name runs', async ({ code }) => {
-    const { code: script } = transformSync(
-      `export async function example() {\n${bodyOf(code)}\n}`,
-      {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-        module: { type: 'commonjs' },
-      },
-    );
-    const log = jest.spyOn(console, 'log').mockImplementation(() => undefined);
-    const exported: { example?: () => Promise<void> } = {};
-    const { memory } = await import('@nest-event-bus/broker/memory');
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval
-    new Function('exports', 'memory', script)(exported, memory);
-    await exported.example?.();
-    expect(log).toHaveBeenCalledWith('hello');
-  });
 });
 
-/** The example without its imports, which the test passes in. */
-function bodyOf(code: string): string {
-  return code.replaceAll(/^import .*$/gm, '');
-}
+describe('The pages of the documentation', () => {
+  it.each(PAGES)('$path has no broken link', (page) => {
+    expect(brokenLinksOf(page)).toEqual([]);
+  });
+
+  const written = PAGES.filter(({ path }) => path !== 'docs/reference/options.md');
+
+  it.each(written)('$path has no sentence of more than 25 words', (page) => {
+    expect(sentencesOf(page).filter((sentence) => wordCountOf(sentence) > 25)).toEqual([]);
+  });
+
+  const guides = PAGES.filter(({ path }) => path.startsWith('docs/guides/'));
+
+  it.each(guides)('$path has at most 800 words', (page) => {
+    expect(wordsOf(page)).toBeLessThanOrEqual(800);
+  });
+
+  const readmes = PAGES.filter(({ path }) => path.endsWith('README.md'));
+
+  it.each(readmes)('$path has at most 700 words', (page) => {
+    expect(wordsOf(page)).toBeLessThanOrEqual(700);
+  });
+});

@@ -128,7 +128,7 @@ export {
   type BindingShutdown,
   type ShutdownReport,
 } from './containers/shutdown/shutdown-coordinator.js';
-export type { IntakeCounts, PartitionPause } from './consuming/session/intake.js';
+export type { RecordCounts, PartitionPause } from './consuming/session/consuming-session.js';
 export type { PauseReason } from './consuming/pauses/pause-reason.js';
 
 export {
@@ -267,7 +267,7 @@ export type {
   MessageMetadata,
 } from './model/extension-points/handler-interfaces.js';
 export type { Decision, RecordDecision } from './model/outcomes/delivery.js';
-export type { PublishTroubles, TopicTrouble } from './model/outcomes/publish-problem.js';
+export type { PublishProblems, TopicProblem } from './model/outcomes/publish-problems.js';
 export type { ClaimAnswer, IdempotencyStore } from './model/extension-points/idempotency-store.js';
 export {
   KafkaErrorHandler,

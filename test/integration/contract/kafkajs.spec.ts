@@ -1,7 +1,7 @@
 import { brokerContract } from '@nest-event-bus/broker/contract';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { describeWithKafka } from '../support/index.js';
-import { KafkaCase, abilitiesOn } from './kafka-case.js';
+import { KafkaContractBroker, abilitiesOn } from './kafka-contract-broker.js';
 
 jest.setTimeout(60_000);
 
@@ -15,7 +15,7 @@ describeWithKafka('a real Kafka', ({ brokers }) =>
       // Long enough that a busy machine is not taken for a dead member.
       times: { sessionTimeoutMs: 1_500, heartbeatIntervalMs: 300 },
       parallel: 8,
-      open: () => new KafkaCase(brokers),
+      open: () => new KafkaContractBroker(brokers),
     },
   ),
 );

@@ -1,6 +1,6 @@
 import { brokerContract } from '@nest-event-bus/broker/contract';
 import { memory } from '@nest-event-bus/broker/memory';
-import { MemoryCase } from './memory-case.js';
+import { MemoryContractBroker } from './memory-contract-broker.js';
 
 brokerContract(
   { describe, it, afterAll },
@@ -16,6 +16,6 @@ brokerContract(
       'expelMember',
       'loseCoordinator',
     ],
-    open: () => new MemoryCase(),
+    open: () => new MemoryContractBroker(),
   },
 );

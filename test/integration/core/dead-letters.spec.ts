@@ -6,17 +6,21 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { DEFAULT_KAFKA_VERSION } from '@nest-event-bus/testing';
 import type { ResolvedDlt } from '../../../libs/core/src/config/resolving/resolved-binding.js';
-import { readTrail } from '../../../libs/core/src/model/records/retry-trail.js';
+import { readRetryHistory } from '../../../libs/core/src/model/records/retry-trail.js';
 import { DltPublisher } from '../../../libs/core/src/failures/publishing/dlt-publisher.js';
-import type { FailureStory } from '../../../libs/core/src/failures/report/failure-report.js';
+import type { FailureReport } from '../../../libs/core/src/failures/report/failure-report.js';
 import { readDeadLetter } from '../../../libs/core/src/failures/headers/read-dead-letter.js';
-import { PublishTrouble } from '../../../libs/core/src/failures/publishing/publish-problem-of.js';
+import { PublishProblemTracker } from '../../../libs/core/src/failures/publishing/publish-problem-tracker.js';
 import type { RecordWriterParts } from '../../../libs/core/src/failures/publishing/record-writer.js';
 import {
   RecordTooLargeForRetryError,
   RetryPublisher,
 } from '../../../libs/core/src/failures/publishing/retry-publisher.js';
-import { recordOf, shown, storyOf } from '../../../libs/core/src/failures/report/failure-report-samples.spec-support.js';
+import {
+  recordOf,
+  shown,
+  storyOf,
+} from '../../../libs/core/src/failures/report/failure-report-samples.spec-support.js';
 import { kafkaJars } from '../../../libs/testing/src/kafka/local/kafka-jars.js';
 import { describeWithJava, describeWithKafka, type SharedKafka } from '../support/index.js';
 
@@ -26,7 +30,7 @@ const LETTER = { reason: 'NON_RETRYABLE', cause: 'permanent-error' } as const;
 class Stage {
   readonly driver: BrokerDriver;
   readonly warnings: Readonly<Record<string, unknown>>[] = [];
-  readonly trouble: PublishTrouble;
+  readonly trouble: PublishProblemTracker;
   readonly #logger: DriverLogger;
 
   constructor(private readonly kafka: SharedKafka) {
@@ -34,7 +38,7 @@ class Stage {
     const quiet = (): void => undefined;
     const warn: DriverLogger['warn'] = (_, context = {}) => void this.warnings.push(context);
     this.#logger = { debug: quiet, info: quiet, warn, error: quiet };
-    this.trouble = new PublishTrouble('orders', 30_000, realRuntime, this.#logger);
+    this.trouble = new PublishProblemTracker('orders', 30_000, realRuntime, this.#logger);
   }
 
   async topic(maxMessageBytes?: number): Promise<string> {
@@ -51,13 +55,13 @@ class Stage {
     return {
       binding: { name: 'orders', dlt: { ...common, ...dlt } as ResolvedDlt },
       producer: () => producer,
-      trouble: this.trouble,
+      publishProblems: this.trouble,
       runtime: realRuntime,
       logger: this.#logger,
     };
   }
 
-  publish(story: FailureStory, dlt: Partial<ResolvedDlt>): Promise<unknown> {
+  publish(story: FailureReport, dlt: Partial<ResolvedDlt>): Promise<unknown> {
     return new DltPublisher(this.parts(dlt)).publish(story, LETTER);
   }
 
@@ -142,7 +146,7 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
     const story = storyOf({ description: told });
     await retries.publish(story, { tier: { number: 1, topic }, delivery: 1 });
     const [record] = await stage.records(topic);
-    expect(readTrail(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
+    expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
     await expect(
       retries.publish(story, { tier: { number: 1, topic: small }, delivery: 1 }),
     ).rejects.toThrow(RecordTooLargeForRetryError);

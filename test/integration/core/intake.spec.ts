@@ -2,9 +2,12 @@ import type { BrokerDriver, DriverLogger } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique, type TcpProxy } from '@nest-event-bus/testing';
-import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/consuming/session/intake.js';
-import { createIntakeSession } from '../../../libs/core/src/consuming/session/intake-session.js';
-import { LaneMemory } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
+import type {
+  ConsumingSession,
+  ConsumingSettings,
+} from '../../../libs/core/src/consuming/session/consuming-session.js';
+import { createConsumingSession } from '../../../libs/core/src/consuming/session/supervised-session.js';
+import { BufferLimit } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
 import type { Delivery } from '../../../libs/core/src/model/outcomes/delivery.js';
 import { type Outcome, succeeded } from '../../../libs/core/src/model/outcomes/outcome.js';
 import { describeWithCluster, describeWithKafka } from '../support/index.js';
@@ -16,7 +19,7 @@ const upTo = (count: number, from = 0): number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
 interface Running {
-  readonly intake: IntakeSession;
+  readonly intake: ConsumingSession;
   /** The offsets that reached the handler, by partition. */
   readonly offsets: number[][];
   readonly log: string[];
@@ -48,7 +51,7 @@ class Stage {
   async start(
     brokers: readonly string[],
     handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
-    settings: Partial<IntakeSettings> = {},
+    settings: Partial<ConsumingSettings> = {},
     groupInstanceId?: string,
   ): Promise<Running> {
     const running = this.make(brokers, handle, settings, groupInstanceId);
@@ -59,13 +62,13 @@ class Stage {
   make(
     brokers: readonly string[],
     handle: (delivery: Delivery) => Outcome | Promise<Outcome>,
-    settings: Partial<IntakeSettings> = {},
+    settings: Partial<ConsumingSettings> = {},
     groupInstanceId?: string,
   ): Running {
     const driver = kafkajs({ brokers, requestTimeoutMs: 3_000, connectionTimeoutMs: 1_000 });
     const offsets: number[][] = [];
     const log: string[] = [];
-    const intake = createIntakeSession({
+    const intake = createConsumingSession({
       containerId: 'eventbus-orders',
       sessionIndex: 0,
       driver,
@@ -92,7 +95,7 @@ class Stage {
         failureBackoff: { initialMs: 50, maxMs: 500 },
         ...settings,
       },
-      memory: new LaneMemory(() => MEMORY_BYTES),
+      bufferLimit: new BufferLimit(() => MEMORY_BYTES),
       processor: {
         process: (delivery) => {
           const { partition, offset } = delivery.record;

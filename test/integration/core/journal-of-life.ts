@@ -111,7 +111,7 @@ export class Recordings {
   constructor(all: Iterable<readonly [number, Recorded]> = []) {
     this.all = new Map(all);
     for (const [partition, { offset, metadata }] of this.all)
-      for (const { from, to } of decodeMetadata(offset, metadata)?.runs ?? [])
+      for (const { from, to } of decodeMetadata(offset, metadata)?.ranges ?? [])
         for (let each = from; each < to; each++) this.#beyond.add(`${partition}/${each}`);
   }
 

@@ -4,9 +4,12 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { Deferred, realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { decodeMetadata } from '../../../libs/core/src/consuming/commits/commit-metadata.js';
-import type { IntakeSession, IntakeSettings } from '../../../libs/core/src/consuming/session/intake.js';
-import { createIntakeSession } from '../../../libs/core/src/consuming/session/intake-session.js';
-import { LaneMemory } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
+import type {
+  ConsumingSession,
+  ConsumingSettings,
+} from '../../../libs/core/src/consuming/session/consuming-session.js';
+import { createConsumingSession } from '../../../libs/core/src/consuming/session/supervised-session.js';
+import { BufferLimit } from '../../../libs/core/src/consuming/lanes/buffer-limit.js';
 import { type RecordProcessor, succeeded } from '../../../libs/core/src/model/outcomes/outcome.js';
 import { describeWithKafka } from '../support/index.js';
 import { Child } from './children/child-process.js';
@@ -26,7 +29,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
   let topic: string;
   let groupId: string;
   let driver: BrokerDriver;
-  let intake: IntakeSession | undefined;
+  let intake: ConsumingSession | undefined;
 
   beforeEach(async () => {
     [topic, groupId, intake] = [unique('lanes'), unique('group'), undefined];
@@ -61,9 +64,9 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
 
   async function start(
     processor: RecordProcessor,
-    settings: Partial<IntakeSettings>,
-  ): Promise<IntakeSession> {
-    intake = createIntakeSession({
+    settings: Partial<ConsumingSettings>,
+  ): Promise<ConsumingSession> {
+    intake = createConsumingSession({
       containerId: 'eventbus-orders',
       sessionIndex: 0,
       driver,
@@ -82,7 +85,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
         failureBackoff: { initialMs: 50, maxMs: 500 },
         ...settings,
       },
-      memory: new LaneMemory(() => MEMORY_BYTES),
+      bufferLimit: new BufferLimit(() => MEMORY_BYTES),
       processor,
       runtime: realRuntime,
       logger: silent,
@@ -172,7 +175,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
     expect(sorted[25]).toBeLessThan(150);
   });
 
-  it.each<readonly [IntakeSettings['listenerType'], string]>([
+  it.each<readonly [ConsumingSettings['listenerType'], string]>([
     ['BATCH', 'taken record by record'],
     ['BATCH', 'taken as a whole, in several calls'],
     ['SINGLE', 'taken record by record'],
@@ -214,7 +217,7 @@ describeWithKafka('the lanes on a real broker', ({ brokers }) => {
     first.kill();
     await first.ended;
     const { offset = 0, metadata = null } = (await commit()) ?? {};
-    const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+    const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
     const isRecorded = (each: number): boolean =>
       each < offset || runs.some(({ from, to }) => from <= each && each < to);
     expect(offset).toBe(7);

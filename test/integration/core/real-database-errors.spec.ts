@@ -64,12 +64,12 @@ describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionStri
     expectFault('unknown', () => client.query('select * from nowhere_at_all')));
 
   it('a statement that takes too long', () =>
-    expectFault('world', async () =>
+    expectFault('dependency', async () =>
       (await open({ statement_timeout: 30 })).query('select pg_sleep(5)'),
     ));
 
   it('an answer that takes too long', () =>
-    expectFault('world', async () =>
+    expectFault('dependency', async () =>
       (await open({ query_timeout: 30 })).query('select pg_sleep(1)'),
     ));
 
@@ -77,7 +77,7 @@ describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionStri
     const other = await open();
     await client.query('begin');
     await client.query(`update ${table} set price = 2 where id = 1`);
-    await expectFault('world', () =>
+    await expectFault('dependency', () =>
       other.query(`select * from ${table} where id = 1 for update nowait`),
     );
     await client.query('rollback');
@@ -88,7 +88,7 @@ describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionStri
     await Promise.all([client.query('begin'), other.query('begin')]);
     await client.query(`update ${table} set price = 2 where id = 1`);
     await other.query(`update ${table} set price = 2 where id = 2`);
-    await expectFault('world', () =>
+    await expectFault('dependency', () =>
       Promise.all([
         client.query(`update ${table} set price = 3 where id = 2`),
         other.query(`update ${table} set price = 3 where id = 1`),
@@ -102,7 +102,9 @@ describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionStri
     await client.query('begin isolation level repeatable read');
     await client.query(`select * from ${table}`);
     await other.query(`update ${table} set price = 9 where id = 1`);
-    await expectFault('world', () => client.query(`update ${table} set price = 8 where id = 1`));
+    await expectFault('dependency', () =>
+      client.query(`update ${table} set price = 8 where id = 1`),
+    );
     await client.query('rollback');
   });
 
@@ -112,21 +114,21 @@ describeWithService('PostgreSQL', 'The fault of what pg throws', (connectionStri
     const query = thrownBy(() => victim.query('select pg_sleep(5)'));
     await pause(50);
     await client.query('select pg_terminate_backend($1)', [rows[0]?.['pid']]);
-    expect(faultOf(await query)).toBe('world');
+    expect(faultOf(await query)).toBe('dependency');
     await pause(50);
-    await expectFault('world', () => victim.query('select 1'));
+    await expectFault('dependency', () => victim.query('select 1'));
   });
 
   it('a pool without a free connection', async () => {
     const pool = new Pool({ connectionString, max: 1, connectionTimeoutMillis: 1_000 });
     const taken = await pool.connect();
-    await expectFault('world', () => pool.query('select 1'));
+    await expectFault('dependency', () => pool.query('select 1'));
     taken.release();
     await pool.end();
   });
 
   it('nobody listens', () =>
-    expectFault('world', async () =>
+    expectFault('dependency', async () =>
       new Client({ host: '127.0.0.1', port: await closedPort() }).connect(),
     ));
 });
@@ -181,7 +183,7 @@ describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
     await other.query('set innodb_lock_wait_timeout = 1');
     await connection.query('begin');
     await connection.query('update items set price = 2 where id = 1');
-    await expectFault('world', () => other.query('update items set price = 3 where id = 1'));
+    await expectFault('dependency', () => other.query('update items set price = 3 where id = 1'));
     await connection.query('rollback');
   });
 
@@ -190,7 +192,7 @@ describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
     await Promise.all([connection.query('begin'), other.query('begin')]);
     await connection.query('update items set price = 2 where id = 1');
     await other.query('update items set price = 2 where id = 2');
-    await expectFault('world', () =>
+    await expectFault('dependency', () =>
       Promise.all([
         connection.query('update items set price = 3 where id = 2'),
         other.query('update items set price = 3 where id = 1'),
@@ -200,7 +202,7 @@ describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
   });
 
   it('an answer that takes too long', () =>
-    expectFault('world', async () =>
+    expectFault('dependency', async () =>
       (await open()).query({ sql: 'select sleep(1)', timeout: 30 }),
     ));
 
@@ -209,12 +211,12 @@ describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
     const query = thrownBy(() => victim.query('select sleep(5)'));
     await pause(50);
     await connection.query(`kill ${victim.threadId}`);
-    expect(faultOf(await query)).toBe('world');
-    await expectFault('world', () => victim.query('select 1'));
+    expect(faultOf(await query)).toBe('dependency');
+    await expectFault('dependency', () => victim.query('select 1'));
   });
 
   it('a login that is refused', () =>
-    expectFault('world', () => {
+    expectFault('dependency', () => {
       const { hostname, port } = new URL(url);
       return createConnection({
         host: hostname,
@@ -225,7 +227,7 @@ describeWithService('MySQL', 'The fault of what mysql2 throws', (url) => {
     }));
 
   it('nobody listens', () =>
-    expectFault('world', async () =>
+    expectFault('dependency', async () =>
       createConnection({ host: '127.0.0.1', port: await closedPort() }),
     ));
 });

@@ -11,12 +11,13 @@ const get = (port: number, init?: RequestInit): Promise<string> =>
 
 describe('The fault of what Node throws', () => {
   it('a port that nobody listens on', () =>
-    expectFault('world', async () => {
+    expectFault('dependency', async () => {
       const socket = connect(await closedPort(), '127.0.0.1');
       await once(socket, 'connect');
     }));
 
-  it('a name that does not exist', () => expectFault('world', () => lookup('nowhere.invalid')));
+  it('a name that does not exist', () =>
+    expectFault('dependency', () => lookup('nowhere.invalid')));
 
   it('work that was called off: nobody knows why', () =>
     expectFault('unknown', () => {
@@ -30,15 +31,15 @@ describe('The fault of what Node throws', () => {
 });
 
 describe('The fault of what fetch throws', () => {
-  it('nobody listens', () => expectFault('world', async () => get(await closedPort())));
+  it('nobody listens', () => expectFault('dependency', async () => get(await closedPort())));
 
-  it('no such host', () => expectFault('world', () => fetch('http://nowhere.invalid')));
+  it('no such host', () => expectFault('dependency', () => fetch('http://nowhere.invalid')));
 
   it('the connection is closed', () =>
-    expectFault('world', () => withServer((socket) => socket.destroy(), get)));
+    expectFault('dependency', () => withServer((socket) => socket.destroy(), get)));
 
   it('the connection is closed in the middle of the answer', () =>
-    expectFault('world', () =>
+    expectFault('dependency', () =>
       withServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf');
         setTimeout(() => socket.destroy(), 20);
@@ -46,7 +47,7 @@ describe('The fault of what fetch throws', () => {
     ));
 
   it('no answer in time', () =>
-    expectFault('world', () =>
+    expectFault('dependency', () =>
       withServer(
         () => undefined,
         (port) => get(port, { signal: AbortSignal.timeout(30) }),
@@ -73,9 +74,10 @@ describe('The fault of what ioredis throws without a server', () => {
   };
 
   it('after all its retries', () =>
-    expectFault('world', () => getFrom({ maxRetriesPerRequest: 1 })));
+    expectFault('dependency', () => getFrom({ maxRetriesPerRequest: 1 })));
 
-  it('without a queue', () => expectFault('world', () => getFrom({ enableOfflineQueue: false })));
+  it('without a queue', () =>
+    expectFault('dependency', () => getFrom({ enableOfflineQueue: false })));
 });
 
 describeWithService('Redis', 'The fault of what ioredis throws', (url) => {
@@ -94,11 +96,11 @@ describeWithService('Redis', 'The fault of what ioredis throws', (url) => {
   it.each(['READONLY', 'LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'OOM', 'MISCONF', 'TRYAGAIN'])(
     'a server that says %s',
     (word) =>
-      expectFault('world', () => redis.eval(`return redis.error_reply('${word} for now')`, 0)),
+      expectFault('dependency', () => redis.eval(`return redis.error_reply('${word} for now')`, 0)),
   );
 
   it('a login that is refused', () =>
-    expectFault('world', () => redis.call('AUTH', 'nobody_at_all', 'x')));
+    expectFault('dependency', () => redis.call('AUTH', 'nobody_at_all', 'x')));
 
   it('a key of another type is a bug', async () => {
     await redis.set(key, 'text');
@@ -106,13 +108,13 @@ describeWithService('Redis', 'The fault of what ioredis throws', (url) => {
   });
 
   it('an answer that takes too long', () =>
-    expectFault('world', async () => {
+    expectFault('dependency', async () => {
       const slow = new Redis(url, { commandTimeout: 20 }).on('error', () => undefined);
       await slow.blpop(unique('nothing'), 1).finally(() => slow.disconnect());
     }));
 
   it('a client that was closed', () =>
-    expectFault('world', async () => {
+    expectFault('dependency', async () => {
       const closed = new Redis(url).on('error', () => undefined);
       await closed.ping();
       closed.disconnect();

@@ -138,7 +138,7 @@ export class StormLedger {
     for (const { partition: other, unsaved } of this.tenures)
       for (const each of other === partition ? unsaved : [])
         if (each < offset) unsaved.delete(each);
-    for (const { from, to } of decodeMetadata(offset, metadata)?.runs ?? [])
+    for (const { from, to } of decodeMetadata(offset, metadata)?.ranges ?? [])
       for (let each = from; each < to; each++)
         if (!records[each]?.isDone)
           this.#complain(`a commit says that ${partition}/${each} is done`);

@@ -9,7 +9,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster, describeWithKafka } from '../support/index.js';
 
-/** Wider than one fetch of a range, which is one MiB. */
+/** The value is so large that the topic needs several fetches of one MiB. */
 const WIDE = 'x'.repeat(30_000);
 
 const opened: { close(): Promise<void> }[] = [];
@@ -34,7 +34,7 @@ async function newTopic(
   return name;
 }
 
-/** kafkajs's own producer: it can write in transactions and choose the size of its batches. */
+/** kafkajs's own producer, which writes in transactions and gives control over the batch size. */
 async function producerOn(brokers: readonly string[], transactional = false): Promise<Producer> {
   const producer = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).producer(
     transactional
@@ -55,8 +55,8 @@ async function offsetsIn(range: AsyncIterable<BrokerRecord>): Promise<number[]> 
 const upTo = (to: number, from = 0): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
-describeWithKafka('a range of a real log', ({ brokers }) => {
-  /** Three MiB and a half, in batches of ten records. */
+describeWithKafka('readRange() on a real broker', ({ brokers }) => {
+  /** Creates a topic with three and a half MiB, in batches of ten records. */
   async function wideTopic(admin: AdminSession): Promise<string> {
     const topic = await newTopic(admin);
     const producer = await producerOn(brokers);
@@ -65,13 +65,13 @@ describeWithKafka('a range of a real log', ({ brokers }) => {
     return topic;
   }
 
-  it('takes as many fetches as it needs, and starts and ends in the middle of batches', async () => {
+  it('uses as many fetches as needed, and starts and ends in the middle of batches', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await wideTopic(admin);
     expect(await offsetsIn(admin.readRange(topic, 0, 3, 117))).toEqual(upTo(117, 3));
   });
 
-  it('skips what was deleted while it was being read', async () => {
+  it('skips records that are deleted while it reads', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await wideTopic(admin);
     const offsets: number[] = [];
@@ -83,7 +83,7 @@ describeWithKafka('a range of a real log', ({ brokers }) => {
     expect(offsets.length).toBeLessThan(105);
   });
 
-  it('passes over aborted records, and shows them when asked to', async () => {
+  it('skips aborted records, and returns them with read_uncommitted', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await newTopic(admin);
     const producer = await producerOn(brokers, true);
@@ -97,14 +97,14 @@ describeWithKafka('a range of a real log', ({ brokers }) => {
       await transaction.send({ topic, messages: [{ value }], compression: CompressionTypes.GZIP });
       await transaction[end]();
     }
-    // Each transaction takes two offsets: its record and the marker that ends it.
+    // Each transaction takes two offsets: its record and its end marker.
     const all = { isolation: 'read_uncommitted' } as const;
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100))).toEqual([0, 4]);
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100, all))).toEqual([0, 2, 4, 6]);
     expect(await offsetsIn(admin.readRange(topic, 0, 2, 4))).toEqual([]);
   });
 
-  it('ends with the session, though it has records left', async () => {
+  it('ends when the session is closed, even if records are left', async () => {
     const admin = driverOf(brokers).admin();
     const topic = await wideTopic(admin);
     const range = admin.readRange(topic, 0, 0, 120)[Symbol.asyncIterator]();
@@ -113,7 +113,7 @@ describeWithKafka('a range of a real log', ({ brokers }) => {
     await expect(range.next()).rejects.toThrow(ClosedError);
   });
 
-  it('leaves no connection behind', async () => {
+  it('leaves no connection open', async () => {
     const sockets = (): number =>
       process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
     const admin = driverOf(brokers).admin();
@@ -126,8 +126,8 @@ describeWithKafka('a range of a real log', ({ brokers }) => {
   });
 });
 
-describeWithKafka('groups and topics on a real broker', ({ brokers }) => {
-  it('shows the offsets of a group while a transaction is about to change them', async () => {
+describeWithKafka('admin on a real broker', ({ brokers }) => {
+  it('returns the committed offsets of a group while a transaction is about to change them', async () => {
     const admin = driverOf(brokers).admin();
     const [topic, groupId] = [await newTopic(admin), unique('group')];
     await admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 3 }]);
@@ -141,7 +141,7 @@ describeWithKafka('groups and topics on a real broker', ({ brokers }) => {
     await transaction.commit();
   });
 
-  it('creates a topic with the configuration given and the defaults of the broker', async () => {
+  it("creates a topic with the given configuration and the broker's defaults", async () => {
     const admin = driverOf(brokers).admin();
     const name = unique('admin');
     await admin.createTopics([{ name, config: { 'cleanup.policy': 'compact' } }]);
@@ -151,7 +151,7 @@ describeWithKafka('groups and topics on a real broker', ({ brokers }) => {
     expect((await admin.topicConfig(name))['cleanup.policy']).toBe('compact');
   });
 
-  it('can be asked for many things at once', async () => {
+  it('runs many calls at the same time', async () => {
     const admin = driverOf(brokers).admin();
     const topics = await Promise.all(upTo(8).map(() => newTopic(admin, 2)));
     const watermarks = await Promise.all(topics.map((topic) => admin.watermarks(topic)));
@@ -162,8 +162,8 @@ describeWithKafka('groups and topics on a real broker', ({ brokers }) => {
 
 jest.setTimeout(90_000);
 
-describeWithCluster('an admin of three brokers', { brokers: 3 }, (cluster) => {
-  it('finds the groups of all of them', async () => {
+describeWithCluster('admin with three brokers', { brokers: 3 }, (cluster) => {
+  it('finds the groups of all brokers', async () => {
     const admin = driverOf(cluster().brokers).admin();
     const topic = await newTopic(admin);
     const groups = upTo(12).map(() => unique('group'));
@@ -173,7 +173,7 @@ describeWithCluster('an admin of three brokers', { brokers: 3 }, (cluster) => {
     expect(found).toEqual(expect.arrayContaining(groups));
   });
 
-  it('reads on and looks after offsets when the leader is gone', async () => {
+  it('continues to read and to manage offsets when the leader is gone', async () => {
     const admin = driverOf(cluster().brokers).admin();
     const topic = await newTopic(admin);
     const producer = await producerOn(cluster().brokers);

@@ -15,7 +15,7 @@ import {
 } from 'kafkajs';
 import { describeWithCluster } from '../support/index.js';
 import { plainClient } from '../testing/plain-client.js';
-import { nothing, SecuredClients, USER, USERS } from './secured-client.js';
+import { ignore, SecuredClients, USER, USERS } from './secured-clients.js';
 
 const security = {
   users: USERS,
@@ -26,9 +26,9 @@ const security = {
 type Right = 'READ' | 'WRITE' | 'DESCRIBE';
 type Resource = readonly ['TOPIC' | 'GROUP', string];
 
-const PATIENCE = { timeoutMs: 20_000 };
+const EVENTUALLY = { timeoutMs: 20_000 };
 
-describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
+describeWithCluster('cluster with ACLs', { security }, (cluster) => {
   const clients = new SecuredClients(cluster);
   let admin: Admin;
   let alice: BrokerDriver;
@@ -38,25 +38,25 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
   beforeAll(async () => {
     admin = plainClient(cluster().brokers).admin();
     await admin.connect();
-    // The coordinators come with the first group: what is measured below is not that.
+    // Warms up the coordinators, so that the tests below do not measure their start.
     const warmUp = clients
-      .trusted()
-      .consumer({ groupId: unique('first'), topics: [await aTopic()] });
-    await warmUp.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing });
+      .unsecuredDriver()
+      .consumer({ groupId: unique('first'), topics: [await createTopic()] });
+    await warmUp.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore });
     await clients.close();
   });
   afterAll(() => admin.disconnect());
 
   beforeEach(async () => {
-    topic = await aTopic();
+    topic = await createTopic();
     groupId = unique('readers');
     alice = clients.driver('checked', { sasl: { mechanism: 'plain', ...USER } });
   });
   afterEach(() => clients.close());
 
-  async function aTopic(): Promise<string> {
+  async function createTopic(): Promise<string> {
     const name = unique('guarded');
-    const trusted = clients.trusted();
+    const trusted = clients.unsecuredDriver();
     await trusted.admin().createTopics([{ name, partitions: 1 }]);
     await trusted.producer().send([{ topic: name, value: 'first' }]);
     return name;
@@ -73,11 +73,11 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
   });
   const grant = (resource: Resource, right: Right): Promise<unknown> =>
     admin.createAcls({ acl: [rule(resource, right)] });
-  const withdraw = (resource: Resource, right: Right): Promise<unknown> =>
+  const revoke = (resource: Resource, right: Right): Promise<unknown> =>
     admin.deleteAcls({ filters: [rule(resource, right)] });
 
-  /** A consumer that is starting, and what it has told about missing rights. */
-  function starting(): { consumer: ConsumerSession; refusals: Error[] } {
+  /** Starts a consumer, and collects the authorization errors of its status. */
+  function startConsumer(): { consumer: ConsumerSession; refusals: Error[] } {
     const consumer = alice.consumer({
       groupId,
       topics: [topic],
@@ -89,20 +89,20 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
       if (status.state === 'retrying' && status.error instanceof AuthorizationError)
         refusals.push(status.error);
     });
-    consumer.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing }).catch(nothing);
+    consumer.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore }).catch(ignore);
     return { consumer, refusals };
   }
 
-  const refused = (refusals: readonly Error[]): Promise<Error> =>
-    eventually(() => refusals[0], { ...PATIENCE, description: 'the refusal' });
+  const firstRefusal = (refusals: readonly Error[]): Promise<Error> =>
+    eventually(() => refusals[0], { ...EVENTUALLY, description: 'the refusal' });
 
   const nextValue = async (consumer: ConsumerSession): Promise<string> =>
     String((await consumer.poll(1, AbortSignal.timeout(20_000)))[0]?.value);
 
-  it('tells who may not see a topic what to grant, and lets him read once it is granted', async () => {
+  it('reports which right on a topic is missing, and the consumer reads once it is granted', async () => {
     await grant(['GROUP', groupId], 'READ');
-    const { consumer, refusals } = starting();
-    expect((await refused(refusals)).message).toMatch(
+    const { consumer, refusals } = startConsumer();
+    expect((await firstRefusal(refusals)).message).toMatch(
       new RegExp(`"${topic}".*Grant them Read on the topic`),
     );
     expect(consumer.status.state).toBe('retrying');
@@ -111,20 +111,20 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
     expect(consumer.status.state).toBe('stable');
   });
 
-  it('tells who may see a topic but not read it', async () => {
+  it('reports a missing Read right if only Describe is granted', async () => {
     await grant(['GROUP', groupId], 'READ');
     await grant(['TOPIC', topic], 'DESCRIBE');
-    const { consumer, refusals } = starting();
-    expect((await refused(refusals)).message).toMatch(/Grant them Read on the topic/);
+    const { consumer, refusals } = startConsumer();
+    expect((await firstRefusal(refusals)).message).toMatch(/Grant them Read on the topic/);
     await grant(['TOPIC', topic], 'READ');
     expect(await nextValue(consumer)).toBe('first');
     expect(consumer.status.state).toBe('stable');
   });
 
-  it('is not asked again and again by who may not join a group, and lets him in once it is granted', async () => {
+  it('is not asked again and again for a missing group right, and the consumer reads once it is granted', async () => {
     await grant(['TOPIC', topic], 'READ');
-    const { consumer, refusals } = starting();
-    expect((await refused(refusals)).message).toMatch(
+    const { consumer, refusals } = startConsumer();
+    expect((await firstRefusal(refusals)).message).toMatch(
       new RegExp(`"${groupId}".*Grant them Read on the group`),
     );
     await sleep(realRuntime, 1_500);
@@ -138,7 +138,7 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
     ['may not see the topic', []],
     ['may read the topic only', ['READ']],
   ])(
-    'writes nothing for who %s, says so of each record, and writes once it is granted',
+    'rejects the records of a producer that %s, and accepts them once the right is granted',
     async (_name, rights) => {
       for (const right of rights) await grant(['TOPIC', topic], right);
       const producer = alice.producer();
@@ -157,31 +157,31 @@ describeWithCluster('a cluster that checks rights', { security }, (cluster) => {
     ['group', () => ['GROUP', groupId]],
     ['topic', () => ['TOPIC', topic]],
   ])(
-    'that takes the right to a %s away from a member at work loses no record of his',
+    'loses no record of a running consumer when its right to the %s is revoked and granted again',
     async (_name, resource) => {
       await grant(['GROUP', groupId], 'READ');
       await grant(['TOPIC', topic], 'READ');
-      const { consumer, refusals } = starting();
+      const { consumer, refusals } = startConsumer();
       expect(await nextValue(consumer)).toBe('first');
-      await withdraw(resource(), 'READ');
+      await revoke(resource(), 'READ');
       const committing = consumer.commit([{ topic, partition: 0, offset: 1 }]);
       await expect(committing).rejects.toMatchObject({
         code: 'COMMIT_REFUSED',
         cause: { code: 'AUTHORIZATION' },
       });
       await clients
-        .trusted()
+        .unsecuredDriver()
         .producer()
         .send([{ topic, value: 'second' }]);
-      await refused(refusals);
+      await firstRefusal(refusals);
       await grant(resource(), 'READ');
       const values: string[] = [];
       await eventually(
         async () => values.push(await nextValue(consumer)) && values.at(-1) === 'second',
-        PATIENCE,
+        EVENTUALLY,
       );
       await consumer.commit([{ topic, partition: 0, offset: 2 }]);
-      await eventually(() => consumer.status.state === 'stable', PATIENCE);
+      await eventually(() => consumer.status.state === 'stable', EVENTUALLY);
     },
   );
 });

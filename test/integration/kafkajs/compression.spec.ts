@@ -3,7 +3,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { unique } from '@nest-event-bus/testing';
 import { describeWithKafka } from '../support/index.js';
 
-/** Small and large, alike and unlike: packed, they become several blocks of each codec. */
+/** Small and large values, similar and different, so that each codec writes several blocks. */
 const values = Array.from({ length: 600 }, (_, id) =>
   JSON.stringify({
     id,
@@ -41,13 +41,13 @@ async function readValues(driver: BrokerDriver, topic: string): Promise<string[]
 }
 
 /**
- * A topic with a `compression.type` of its own makes the broker pack anew whatever comes with
- * another: it unpacks with Java's classes what we have packed, and packs with them what we read.
+ * If a topic has its own `compression.type`, the broker recompresses batches with another codec. So
+ * Java decompresses what we have compressed, and we decompress what Java has compressed.
  */
 describeWithKafka('compression on a real broker', ({ brokers }) => {
   const { compressions } = kafkajs({ brokers }).capabilities;
 
-  it.each(compressions)('what was written with %s is read as it was', async (compression) => {
+  it.each(compressions)('reads what was written with %s', async (compression) => {
     await withTopic(brokers, {}, async (topic, driver) => {
       await write(driver, topic, compression);
       expect(await readValues(driver, topic)).toEqual(values);
@@ -63,7 +63,7 @@ describeWithKafka('compression on a real broker', ({ brokers }) => {
   });
 
   it.each(['gzip', 'snappy', 'lz4', 'zstd'])(
-    'what Java has packed with %s is read',
+    'reads what Java has compressed with %s',
     async (type) => {
       await withTopic(brokers, { 'compression.type': type }, async (topic, driver) => {
         await write(driver, topic, 'none');

@@ -19,45 +19,45 @@ export interface WorkerSettings {
   readonly source: string;
   readonly target: string;
   /** Default 7. */
-  readonly recordsAtOnce?: number;
-  /** Of the member, beside what the worker needs itself. */
+  readonly batchSize?: number;
+  /** Further options of the worker's consumer. */
   readonly consumer?: Partial<ConsumerOptions>;
 }
 
-/** Records, and who they were handed out to. */
-interface Slice {
+/** Polled records, with the member and generation that received them. */
+interface PolledRecords {
   readonly records: readonly BrokerRecord[];
   readonly memberId: string;
   readonly generation: number;
 }
 
-/** What became of the transactions of a worker. */
+/** The results of a worker's transactions. */
 export interface WorkerReport {
   committed: number;
   aborted: number;
   failed: number;
-  left: number;
-  /** Neither the commit nor the abort had an answer in time. */
+  abandoned: number;
+  /** The number of transactions in which neither the commit nor the abort was answered in time. */
   unknown: number;
 }
 
 /**
- * Consume, transform, produce: what it reads becomes its output and its group's offset in one
- * transaction. Now and then it aborts for no reason, or leaves everything as it is and starts anew
- * under the same id.
+ * Consumes, transforms and produces: each output and the group's offset are committed in one
+ * transaction. Some transactions are aborted at random. Others are left open, and the worker starts
+ * again under the same transactional id.
  */
 export class ExactlyOnceWorker {
-  readonly report: WorkerReport = { committed: 0, aborted: 0, failed: 0, left: 0, unknown: 0 };
+  readonly report: WorkerReport = { committed: 0, aborted: 0, failed: 0, abandoned: 0, unknown: 0 };
   #session: ConsumerSession | undefined;
   #producer: ProducerSession | undefined;
-  /** Rises whenever the partition comes or goes. */
-  readonly #terms = new Map<number, number>();
+  /** Counts the assignments and revocations of each partition. */
+  readonly #assignmentChanges = new Map<number, number>();
   readonly #stop = new AbortController();
 
   constructor(private readonly settings: WorkerSettings) {}
 
   async run(): Promise<void> {
-    while (!this.#stop.signal.aborted) await this.#round().catch(() => this.#giveUp());
+    while (!this.#stop.signal.aborted) await this.#processBatch().catch(() => this.#closeSession());
     await this.#session?.close();
     await this.#producer?.close();
   }
@@ -66,43 +66,46 @@ export class ExactlyOnceWorker {
     this.#stop.abort(new Error('The worker was stopped.'));
   }
 
-  async #round(): Promise<void> {
+  async #processBatch(): Promise<void> {
     const session = (this.#session ??= await this.#join());
-    const records = await session.poll(this.settings.recordsAtOnce ?? 7, this.#stop.signal);
+    const records = await session.poll(this.settings.batchSize ?? 7, this.#stop.signal);
     const slice = { records, memberId: session.memberId, generation: session.generation };
-    const terms = new Map(this.#terms);
+    const terms = new Map(this.#assignmentChanges);
     const isDone = await this.#transform(slice).catch((error: unknown) => {
-      // Nobody but the group's offset can tell what is to be read next.
+      // The result is unknown, so only the group's committed offset says where to continue.
       if (error instanceof TransactionOutcomeUnknownError) throw error;
       if (error instanceof ProducerFencedError) this.#producer = undefined;
       this.report.failed++;
       return false;
     });
-    if (!isDone) this.#goBack(session, records, terms);
+    if (!isDone) this.#rewind(session, records, terms);
   }
 
-  /** What did not count is read again, unless somebody else may have read it meanwhile. */
-  #goBack(
+  /**
+   * Seeks back to records whose transaction did not count, unless another member may have read them
+   * meanwhile.
+   */
+  #rewind(
     session: ConsumerSession,
     records: readonly BrokerRecord[],
     terms: ReadonlyMap<number, number>,
   ): void {
     for (const { topic, partition, offset } of [...records].reverse())
-      if (this.#terms.get(partition) === terms.get(partition))
+      if (this.#assignmentChanges.get(partition) === terms.get(partition))
         session.seek({ topic, partition }, offset);
   }
 
-  /** True when all of it counts. */
-  async #transform({ records, memberId, generation }: Slice): Promise<boolean> {
-    const transaction = await this.#myProducer.transaction();
+  /** Returns true if the transaction was committed. */
+  async #transform({ records, memberId, generation }: PolledRecords): Promise<boolean> {
+    const transaction = await this.#currentProducer.transaction();
     try {
       const { target, groupId } = this.settings;
       await Promise.all([
         transaction.send(records.map(({ key, value }) => ({ topic: target, key, value }))),
-        transaction.sendOffsets({ groupId, memberId, generation, offsets: behind(records) }),
+        transaction.sendOffsets({ groupId, memberId, generation, offsets: nextOffsetsOf(records) }),
       ]);
       const chance = realRuntime.random();
-      if (chance < 0.05) return await this.#leave();
+      if (chance < 0.05) return await this.#abandonTransaction();
       if (chance < 0.2) return await this.#abort(transaction);
       await transaction.commit();
       this.report.committed++;
@@ -128,23 +131,27 @@ export class ExactlyOnceWorker {
     }
   }
 
-  /** As a process that is gone: the transaction stays open until its successor comes. */
-  async #leave(): Promise<boolean> {
-    this.report.left++;
+  /**
+   * Leaves the transaction open, as a killed process does, until the next producer with the same id
+   * aborts it.
+   */
+  async #abandonTransaction(): Promise<boolean> {
+    this.report.abandoned++;
     this.#producer = undefined;
-    await this.#giveUp();
+    await this.#closeSession();
     return true;
   }
 
-  async #giveUp(): Promise<void> {
+  async #closeSession(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
     await session?.close();
   }
 
   async #join(): Promise<ConsumerSession> {
-    // Its offsets may hang in a transaction of its own predecessor.
-    await this.#myProducer.transaction().then((transaction) => transaction.abort());
+    // Aborts an open transaction of the predecessor first, because the committed offsets may depend
+    // on it.
+    await this.#currentProducer.transaction().then((transaction) => transaction.abort());
     const { driver, groupId, source, consumer } = this.settings;
     const session = driver.consumer({
       groupId,
@@ -156,14 +163,14 @@ export class ExactlyOnceWorker {
     });
     const changed = (partitions: readonly TopicPartition[]): void => {
       for (const { partition } of partitions)
-        this.#terms.set(partition, (this.#terms.get(partition) ?? 0) + 1);
+        this.#assignmentChanges.set(partition, (this.#assignmentChanges.get(partition) ?? 0) + 1);
     };
     const listener = { onAssigned: changed, onRevoked: changed, onLost: changed };
     await session.start(listener, this.#stop.signal);
     return session;
   }
 
-  get #myProducer(): ProducerSession {
+  get #currentProducer(): ProducerSession {
     const { driver, transactionalId } = this.settings;
     return (this.#producer ??= driver.producer({
       transactionalId,
@@ -173,7 +180,7 @@ export class ExactlyOnceWorker {
   }
 }
 
-function behind(records: readonly BrokerRecord[]) {
+function nextOffsetsOf(records: readonly BrokerRecord[]) {
   const offsets = new Map<number, { topic: string; partition: number; offset: number }>();
   for (const { topic, partition, offset } of records)
     offsets.set(partition, { topic, partition, offset: offset + 1 });

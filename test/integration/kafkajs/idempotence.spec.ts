@@ -13,14 +13,14 @@ async function valuesOf(driver: BrokerDriver, topic: string, partition: number) 
   return values;
 }
 
-describeWithCluster('idempotent sends over a network that lies', { proxied: true }, (cluster) => {
+describeWithCluster('idempotent sends over a faulty network', { proxied: true }, (cluster) => {
   const theProxy = (): TcpProxy => {
     const [proxy] = cluster().proxies;
     if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
     return proxy;
   };
 
-  /** `driver` goes through the proxy, `direct` does not. */
+  /** `driver` is connected through the proxy, `direct` is not. */
   async function withTopic(
     partitions: number,
     work: (topic: string, driver: BrokerDriver, direct: BrokerDriver) => Promise<void>,
@@ -37,21 +37,24 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
     }
   }
 
-  /** Swallows what comes back for a while, then breaks the connections: the batch is written, and sent again. */
-  async function loseAnswers(forMs: number): Promise<void> {
+  /**
+   * Drops the responses for a while, then breaks the connections. The batch was written, and is
+   * sent again.
+   */
+  async function loseResponses(forMs: number): Promise<void> {
     theProxy().swallow('toClient');
     await sleep(realRuntime, forMs);
     theProxy().forward();
     theProxy().cut();
   }
 
-  /** Until `isOver`, again and again after a random time, in a random way. */
-  async function harass(isOver: () => boolean): Promise<number> {
+  /** Disturbs the network at random times and in random ways until `isOver`. */
+  async function disturbNetwork(isOver: () => boolean): Promise<number> {
     let times = 0;
     while (!isOver()) {
       await sleep(realRuntime, 5 + realRuntime.random() * 60);
       const chance = realRuntime.random();
-      if (chance < 0.6) await loseAnswers(5 + realRuntime.random() * 25);
+      if (chance < 0.6) await loseResponses(5 + realRuntime.random() * 25);
       else if (chance < 0.8) theProxy().cut();
       else theProxy().cutAfter(1 + Math.floor(realRuntime.random() * 3_000), 'toServer');
       times++;
@@ -60,15 +63,19 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
     return times;
   }
 
-  /** 1,000 records in small sends, some at once, while the network is harassed. */
-  async function sendThousand(driver: BrokerDriver, topic: string, options: ProducerOptions) {
+  /** Sends 1,000 records in small sends, some at the same time, while the network is disturbed. */
+  async function sendThousandRecords(
+    driver: BrokerDriver,
+    topic: string,
+    options: ProducerOptions,
+  ) {
     const producer = driver.producer({
       requestTimeoutMs: 1_000,
       maxRequestBytes: 8_000,
       ...options,
     });
     let isOver = false;
-    const harassing = harass(() => isOver);
+    const harassing = disturbNetwork(() => isOver);
     const sends: Promise<unknown>[] = [];
     for (let at = 0; at < 1_000; at += 10) {
       const records = Array.from({ length: 10 }, (_, index) => ({
@@ -90,15 +97,15 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
       .filter((at) => at % PARTITIONS === partition)
       .map(String);
 
-  it('1,000 records under random cuts and lost answers: each exactly once, in order', async () => {
+  it('write 1,000 records exactly once and in order under random cuts and lost responses', async () => {
     await withTopic(PARTITIONS, async (topic, driver, direct) => {
-      expect(await sendThousand(driver, topic, {})).toEqual([]);
+      expect(await sendThousandRecords(driver, topic, {})).toEqual([]);
       for (let partition = 0; partition < PARTITIONS; partition++)
         expect(await valuesOf(direct, topic, partition)).toEqual(expected(partition));
     });
   });
 
-  it('with idempotent: false a lost answer writes twice, so the network above really lies', async () => {
+  it('write twice after a lost response with idempotent: false, which proves that the network is faulty', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ idempotent: false });
       await producer.send([{ topic, value: 'before' }]);
@@ -112,7 +119,7 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
     });
   });
 
-  it('after a record of unknown fate the next is written, not taken for a repetition', async () => {
+  it('write the next record after one with an unknown result, instead of treating it as a repetition', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ requestTimeoutMs: 400 });
       await producer.send([{ topic, value: 'before' }]);
@@ -132,7 +139,7 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
     });
   });
 
-  it('a broker that wakes up with an old request in its hands writes nothing twice', async () => {
+  it('write nothing twice when a frozen broker wakes up with an old request', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ requestTimeoutMs: 300 });
       await producer.send([{ topic, value: 'before' }]);
@@ -154,7 +161,7 @@ describeWithCluster('idempotent sends over a network that lies', { proxied: true
     });
   });
 
-  it('goes on after all records were deleted, and after the topic was made anew', async () => {
+  it('continue after all records were deleted, and after the topic was recreated', async () => {
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer();
       const admin = direct.admin();

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
-import { partitionOfKey } from '../../../libs/broker/src/client/producer/batching/key-partition.js';
+import { partitionOfKey } from '../../../libs/broker/src/client/producer/batching/partition-of-key.js';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
-import { runJava } from './java/java-program.js';
+import { runJavaProgram } from './java/java-program.js';
 
 jest.setTimeout(120_000);
 
@@ -13,7 +13,10 @@ const LETTERS = 'a Z 0 9 - _ . ß ü ñ € 漢 字 🚆'.split(' ');
 const randomText = (): string =>
   Array.from({ length: randomInt(1, 60) }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 
-/** As bytes and as text by turns, of all lengths, with some that are empty, and some beyond what is hashed in place. */
+/**
+ * Keys as bytes and as text, of all lengths: some are empty, and some exceed the shared hash
+ * buffer.
+ */
 const randomKeys = (): (Buffer | string)[] => [
   '',
   Buffer.alloc(0),
@@ -26,7 +29,7 @@ const randomKeys = (): (Buffer | string)[] => [
 const base64 = (key: Buffer | string): string =>
   (typeof key === 'string' ? Buffer.from(key) : key).toString('base64');
 
-describeWithJava('the partitioner of Java and ours', () =>
+describeWithJava("Java's partitioner and ours", () =>
   describeWithKafka('on one broker', ({ brokers, unique }) => {
     const driver = kafkajs({ brokers });
     afterAll(() => driver.close());
@@ -34,21 +37,21 @@ describeWithJava('the partitioner of Java and ours', () =>
     it(`choose the same partition for each of ${KEYS} keys`, async () => {
       const keys = randomKeys();
       for (const count of PARTITION_COUNTS) {
-        const theirs = (await runJava('KeyPartitions', [String(count)], keys.map(base64))).map(
-          Number,
-        );
+        const theirs = (
+          await runJavaProgram('KeyPartitions', [String(count)], keys.map(base64))
+        ).map(Number);
         expect(theirs).toHaveLength(KEYS);
         const differing = keys.filter((key, index) => partitionOfKey(key, count) !== theirs[index]);
         expect(differing.map(base64)).toEqual([]);
       }
     });
 
-    it('write each key to the partition of the other, and records without one anywhere', async () => {
+    it('write each key to the same partition, and records without a key to any partition', async () => {
       const [topic, keys] = [unique('interop'), randomKeys()];
       await driver.admin().createTopics([{ name: topic, partitions: 7 }]);
       const producer = driver.producer();
       const written = await producer.send(keys.map((key) => ({ topic, key, value: null })));
-      const theirs = (await runJava('KeyPartitions', ['7'], keys.map(base64))).map(Number);
+      const theirs = (await runJavaProgram('KeyPartitions', ['7'], keys.map(base64))).map(Number);
       expect(written.map(({ partition }) => partition)).toEqual(theirs);
       const withoutKey = Array.from({ length: 2_000 }, () => ({
         topic,
@@ -56,7 +59,7 @@ describeWithJava('the partitioner of Java and ours', () =>
         value: 'x'.repeat(100),
       }));
       const places = (await producer.send(withoutKey)).map(({ partition }) => partition);
-      // An empty key is a key, and always goes to the same place; none is not.
+      // An empty key is a key and always has the same partition. A missing key has not.
       expect(new Set(places).size).toBeGreaterThan(1);
     });
   }),

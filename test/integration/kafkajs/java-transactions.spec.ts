@@ -1,13 +1,13 @@
 import type { Isolation, Transaction } from '@nest-event-bus/broker';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
-import { runJava } from './java/java-program.js';
+import { runJavaProgram } from './java/java-program.js';
 
 jest.setTimeout(120_000);
 
 const ROUNDS = 12;
 
-describeWithJava('transactions of Java and ours', () =>
+describeWithJava("Java's transactions and ours", () =>
   describeWithKafka('on one broker', ({ brokers, unique }) => {
     const driver = kafkajs({ brokers });
     afterAll(() => driver.close());
@@ -18,8 +18,8 @@ describeWithJava('transactions of Java and ours', () =>
       return topic;
     };
 
-    /** What one of our consumers reads, up to the end of all that is there now. */
-    const ourReading = async (topic: string, isolation: Isolation): Promise<string[]> => {
+    /** Reads with one of our consumers, up to the present end of the topic. */
+    const readWithOurConsumer = async (topic: string, isolation: Isolation): Promise<string[]> => {
       const ends = await driver.admin().watermarks(topic);
       const session = driver.consumer({ groupId: unique('group'), topics: [topic], isolation });
       const ignore = (): void => undefined;
@@ -28,7 +28,7 @@ describeWithJava('transactions of Java and ours', () =>
       const isAtEnd = (): boolean =>
         ends.every(({ partition, high }) => (session.position({ topic, partition }) ?? 0) >= high);
       const over = new AbortController();
-      // Behind the last record stand markers only: no poll ends with those.
+      // After the last record there are only markers, which end no poll.
       const watch = setInterval(() => isAtEnd() && over.abort(new Error('All is read.')), 50);
       try {
         for (;;)
@@ -43,21 +43,23 @@ describeWithJava('transactions of Java and ours', () =>
       return values;
     };
 
-    it('agree on what is committed of interleaved transactions of Java', async () => {
+    it('agree on the committed records of interleaved Java transactions', async () => {
       const topic = await newTopic();
       const given = [brokers.join(), topic, unique('java'), String(ROUNDS)];
-      const committed = await runJava('InterleavedTransactions', given);
+      const committed = await runJavaProgram('InterleavedTransactions', given);
       expect(committed.length).toBeGreaterThan(ROUNDS);
       const [ours, all] = [
-        await ourReading(topic, 'read_committed'),
-        await ourReading(topic, 'read_uncommitted'),
+        await readWithOurConsumer(topic, 'read_committed'),
+        await readWithOurConsumer(topic, 'read_uncommitted'),
       ];
       expect(ours.map((value) => value.slice(2)).toSorted()).toEqual(committed.toSorted());
       expect(all).toHaveLength(ROUNDS * 2 * 12);
-      expect(await runJava('CommittedReader', [brokers.join(), topic])).toHaveLength(ours.length);
+      expect(await runJavaProgram('CommittedReader', [brokers.join(), topic])).toHaveLength(
+        ours.length,
+      );
     });
 
-    it('agree on what is committed of interleaved transactions of ours', async () => {
+    it('agree on the committed records of our interleaved transactions', async () => {
       const topic = await newTopic();
       const producers = ['one', 'other'].map((name) =>
         driver.producer({ transactionalId: unique(name), lingerMs: 0 }),
@@ -84,11 +86,11 @@ describeWithJava('transactions of Java and ours', () =>
         if (round % 2 === 0) await other.abort();
         else await other.commit().then(() => committed.push(...ofOther));
       }
-      const theirs = await runJava('CommittedReader', [brokers.join(), topic]);
+      const theirs = await runJavaProgram('CommittedReader', [brokers.join(), topic]);
       expect(theirs.toSorted()).toEqual(committed.toSorted());
       const perPartition = (lines: readonly string[], partition: number): string[] =>
         lines.filter((line) => line.startsWith(`${partition} `));
-      const ours = await ourReading(topic, 'read_committed');
+      const ours = await readWithOurConsumer(topic, 'read_committed');
       for (const partition of [0, 1])
         expect(perPartition(ours, partition)).toEqual(perPartition(theirs, partition));
     });

@@ -2,10 +2,10 @@ import { Cluster, kafkajsRequest } from '../../../libs/broker/src/wire/index.js'
 import {
   ClassicMembership,
   GroupCoordinator,
-  groupLane,
-  joinLane,
+  groupChannel,
+  joinChannel,
   OffsetCommitter,
-  type MembershipHost,
+  type MembershipListener,
 } from '../../../libs/broker/src/client/group/index.js';
 import {
   ConnectionError,
@@ -27,7 +27,7 @@ interface MemberSettings {
   readonly assignors?: readonly AssignorName[];
   readonly sessionTimeoutMs?: number;
   readonly rebalanceTimeoutMs?: number;
-  readonly on?: Partial<MembershipHost>;
+  readonly on?: Partial<MembershipListener>;
 }
 
 let sessions = 0;
@@ -63,7 +63,7 @@ class TestMember {
       heartbeatIntervalMs: Math.floor(sessionTimeoutMs / 4),
       rebalanceTimeoutMs: settings.rebalanceTimeoutMs ?? 5_000,
       logger: silent,
-      host: {
+      listener: {
         onAssigned: async (partitions, generation) => {
           this.owned = partitions;
           this.events.push(`assigned ${partitions.length}`);
@@ -102,8 +102,8 @@ class TestMember {
     const request = this.cluster.request.bind(this.cluster);
     const gone = new ConnectionError('The process hangs.');
     this.cluster.request = () => Promise.reject(gone);
-    for (const lane of [joinLane(this.sessionId), groupLane(this.sessionId)])
-      this.cluster.closeLane(lane, gone);
+    for (const lane of [joinChannel(this.sessionId), groupChannel(this.sessionId)])
+      this.cluster.closeChannel(lane, gone);
     return () => {
       this.cluster.request = request;
     };

@@ -1,9 +1,9 @@
 import net from 'node:net';
 import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
-import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/wire/index.js';
+import { Cluster, CONTROL_CHANNEL, defineRequest } from '../../../libs/broker/src/wire/index.js';
 import { describeWithKafka, type SharedKafka } from '../support/index.js';
-import { nothing } from './secured-client.js';
+import { ignore } from './secured-clients.js';
 
 /** Kafka measures over 10 s: 260 KB at once are a third too much, for which it asks for some 3 s of rest. */
 const BYTES_PER_SECOND = 20_000;
@@ -18,7 +18,7 @@ const asFloat64 = (value: number): Buffer => {
 
 /** AlterClientQuotas, which no part of the product needs. */
 const quotaOf = (clientId: string, quota: string) =>
-  ownRequest({
+  defineRequest({
     apiKey: 49,
     apiName: 'AlterClientQuotas',
     versions: [0],
@@ -42,7 +42,7 @@ async function limit(kafka: SharedKafka, clientId: string, quota: string): Promi
   const options = { connectionTimeoutMs: 1_000, requestTimeoutMs: 5_000, runtime: realRuntime };
   const cluster = new Cluster({ brokers: kafka.brokers, clientId: 'quotas', ...options });
   try {
-    const codes = await cluster.request('any', CONTROL_LANE, quotaOf(clientId, quota));
+    const codes = await cluster.request('any', CONTROL_CHANNEL, quotaOf(clientId, quota));
     expect(codes).toEqual([0]);
   } finally {
     cluster.close();
@@ -73,7 +73,7 @@ describeWithKafka('a client over its quota', (kafka) => {
       topics: [topic],
       fetch: { maxWaitMs: 100 },
     });
-    await consumer.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing });
+    await consumer.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore });
     const changes: string[] = [];
     consumer.onStatus(({ state }) => changes.push(state));
     const connecting = jest.spyOn(net, 'connect');

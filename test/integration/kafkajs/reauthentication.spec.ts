@@ -4,13 +4,13 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually, unique } from '@nest-event-bus/testing';
 import { describeWithCluster } from '../support/index.js';
 import {
-  nothing,
-  ownProvider,
+  ignore,
+  customPlainProvider,
   SecuredClients,
   unsecuredToken,
   USER,
   USERS,
-} from './secured-client.js';
+} from './secured-clients.js';
 
 const SESSION_MS = 2_000;
 const LONG_ENOUGH_MS = 5 * SESSION_MS;
@@ -24,7 +24,7 @@ const security = {
   },
 } as const;
 
-/** How often a token, and a provider of the user's own, was asked for. */
+/** How often the token provider and the custom provider were called. */
 const asked = { tokens: 0, own: 0 };
 
 const ways: readonly (readonly [keyof typeof security.listeners, KafkajsOptions['sasl']])[] = [
@@ -40,17 +40,20 @@ const ways: readonly (readonly [keyof typeof security.listeners, KafkajsOptions[
       },
     },
   ],
-  ['plain', ownProvider(USER, () => void asked.own++)],
+  ['plain', customPlainProvider(USER, () => void asked.own++)],
 ];
 
-describeWithCluster('sessions of 2 s', { security }, (cluster) => {
+describeWithCluster('authentication sessions of 2 s', { security }, (cluster) => {
   const clients = new SecuredClients(cluster);
   afterEach(async () => {
     jest.restoreAllMocks();
     await clients.close();
   });
 
-  /** Sends and reads one by one, for a while: what it sent, what it read, and the connections it made on the way. */
+  /**
+   * Sends and reads record by record for a while. Returns the sent and read values, and the status
+   * changes.
+   */
   async function workThrough(way: (typeof ways)[number]) {
     const [listener, sasl] = way;
     const driver = clients.driver(listener, { ...(sasl ? { sasl } : {}) });
@@ -63,7 +66,7 @@ describeWithCluster('sessions of 2 s', { security }, (cluster) => {
       sessionTimeoutMs: 3_000,
       fetch: { maxWaitMs: 700 },
     });
-    await consumer.start({ onAssigned: nothing, onRevoked: nothing, onLost: nothing });
+    await consumer.start({ onAssigned: ignore, onRevoked: ignore, onLost: ignore });
     const changes: string[] = [];
     consumer.onStatus(({ state }) => changes.push(state));
     const producer = driver.producer();
@@ -88,7 +91,7 @@ describeWithCluster('sessions of 2 s', { security }, (cluster) => {
     return { sent, read, changes };
   }
 
-  it('are renewed under work: no error, no record lost or repeated, and not one new connection', async () => {
+  it('are renewed under load without an error, a lost or repeated record, or a new connection', async () => {
     const connecting = jest.spyOn(net, 'connect');
     const working = Promise.all(ways.map((way) => workThrough(way)));
     await sleep(realRuntime, LONG_ENOUGH_MS / 2);
@@ -96,7 +99,7 @@ describeWithCluster('sessions of 2 s', { security }, (cluster) => {
     const askedBefore = { ...asked };
     const results = await working;
     expect(connecting).toHaveBeenCalledTimes(connectedBefore);
-    // Each of its connections about twice more.
+    // Each connection of these drivers was renewed about twice.
     expect(asked.tokens - askedBefore.tokens).toBeGreaterThan(4);
     expect(asked.own - askedBefore.own).toBeGreaterThan(4);
     for (const { sent, read, changes } of results) {
@@ -106,7 +109,7 @@ describeWithCluster('sessions of 2 s', { security }, (cluster) => {
     }
   });
 
-  it('that ended while nobody said anything are renewed by whoever speaks next', async () => {
+  it('are renewed by the next request after they expired on an idle connection', async () => {
     const driver = clients.driver('scram', { sasl: { mechanism: 'scram-sha-512', ...USER } });
     const topic = unique('idle');
     await driver.admin().createTopics([{ name: topic, partitions: 1 }]);

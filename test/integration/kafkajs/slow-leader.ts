@@ -6,7 +6,7 @@ import {
   Cluster,
   joinRequest,
   syncRequest,
-  type JoinAnswer,
+  type JoinResponse,
 } from '../../../libs/broker/src/wire/index.js';
 
 const TIMEOUT_MS = 30_000;
@@ -17,7 +17,7 @@ export class SlowLeader {
   readonly #cluster: Cluster;
   readonly #coordinator: GroupCoordinator;
   #memberId = '';
-  #joined: JoinAnswer | undefined;
+  #joined: JoinResponse | undefined;
 
   constructor(
     brokers: readonly string[],

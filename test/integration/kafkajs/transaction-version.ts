@@ -1,14 +1,14 @@
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { eventually } from '@nest-event-bus/testing';
-import { Cluster, CONTROL_LANE, ownRequest } from '../../../libs/broker/src/wire/index.js';
+import { Cluster, CONTROL_CHANNEL, defineRequest } from '../../../libs/broker/src/wire/index.js';
 
 const FEATURE = 'transaction.version';
 const UPGRADE = 1;
 const SAFE_DOWNGRADE = 2;
 
-/** UpdateFeatures, which no part of the product needs. */
-const featureUpdate = (level: number, upgradeType: number) =>
-  ownRequest({
+/** UpdateFeatures, which only this test needs. */
+const updateFeaturesRequest = (level: number, upgradeType: number) =>
+  defineRequest({
     apiKey: 57,
     apiName: 'UpdateFeatures',
     versions: [1],
@@ -27,9 +27,9 @@ const featureUpdate = (level: number, upgradeType: number) =>
     },
   });
 
-/** DescribeTransactions; what comes before the identity has a fixed length but for its texts. */
-const transactionDescription = (transactionalId: string) =>
-  ownRequest({
+/** DescribeTransactions. The reader skips the timeout and the start time before the producer id. */
+const describeTransactionsRequest = (transactionalId: string) =>
+  defineRequest({
     apiKey: 65,
     apiName: 'DescribeTransactions',
     versions: [0],
@@ -47,7 +47,7 @@ const transactionDescription = (transactionalId: string) =>
     },
   });
 
-async function asking<T>(
+async function withCluster<T>(
   brokers: readonly string[],
   ask: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
@@ -65,15 +65,15 @@ async function asking<T>(
   }
 }
 
-/** The level of `transaction.version` that a client which connects now is told of. */
+/** Returns the level of `transaction.version` that a new connection receives. */
 export function transactionVersion(brokers: readonly string[]): Promise<number> {
-  return asking(brokers, async (cluster) => {
+  return withCluster(brokers, async (cluster) => {
     await cluster.metadata.refresh([]);
     return cluster.features.levelOf(FEATURE);
   });
 }
 
-/** As an operator does it, while the cluster is at work. */
+/** Finalizes the level as an operator does, while the cluster is in use. */
 export async function finalizeTransactionVersion(
   brokers: readonly string[],
   level: number,
@@ -81,8 +81,8 @@ export async function finalizeTransactionVersion(
   const present = await transactionVersion(brokers);
   if (present === level) return;
   const upgradeType = level > present ? UPGRADE : SAFE_DOWNGRADE;
-  const answer = await asking(brokers, (cluster) =>
-    cluster.request('any', CONTROL_LANE, featureUpdate(level, upgradeType)),
+  const answer = await withCluster(brokers, (cluster) =>
+    cluster.request('any', CONTROL_CHANNEL, updateFeaturesRequest(level, upgradeType)),
   );
   if (answer.code !== 0) throw new Error(`UpdateFeatures: ${answer.code} ${answer.message}`);
   await eventually(async () => (await transactionVersion(brokers)) === level, {
@@ -92,12 +92,14 @@ export async function finalizeTransactionVersion(
   });
 }
 
-/** The epoch of the producer, as the coordinator of a cluster of one broker knows it. */
+/** Returns the producer's epoch as the coordinator of a one-broker cluster knows it. */
 export async function producerEpochOf(
   brokers: readonly string[],
   transactionalId: string,
 ): Promise<number | undefined> {
-  const request = transactionDescription(transactionalId);
-  const found = await asking(brokers, (cluster) => cluster.request('any', CONTROL_LANE, request));
+  const request = describeTransactionsRequest(transactionalId);
+  const found = await withCluster(brokers, (cluster) =>
+    cluster.request('any', CONTROL_CHANNEL, request),
+  );
   return found?.producerEpoch;
 }

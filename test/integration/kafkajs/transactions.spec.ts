@@ -25,14 +25,16 @@ async function valuesOf(driver: BrokerDriver, topic: string): Promise<string[]> 
   return values;
 }
 
-describeWithCluster('transactions over a network that lies', { proxied: true }, (cluster) => {
+describeWithCluster('transactions over a faulty network', { proxied: true }, (cluster) => {
   const theProxy = (): TcpProxy => {
     const [proxy] = cluster().proxies;
     if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
     return proxy;
   };
 
-  /** Cuts connections, also in mid-sentence and with answers swallowed, until it is over. */
+  /**
+   * Cuts connections, also in the middle of a request or with dropped responses, until `isOver`.
+   */
   async function harass(isOver: () => boolean): Promise<number> {
     let times = 0;
     while (!isOver()) {
@@ -53,7 +55,7 @@ describeWithCluster('transactions over a network that lies', { proxied: true }, 
     return times;
   }
 
-  /** The producer's epoch after one transaction each. */
+  /** Returns the producer epochs after each of the transactions. */
   async function epochsAfter(
     { driver, topic, beforeEach }: Course,
     ends: readonly ('commit' | 'abort')[],
@@ -79,19 +81,19 @@ describeWithCluster('transactions over a network that lies', { proxied: true }, 
     await driver.close();
   }
 
-  /** New clusters have version 2 (KIP-890); some that were upgraded have not finalized it. */
+  /** New clusters have version 2 (KIP-890); an upgraded cluster may not have finalized it. */
   function ofVersion(level: 0 | 2, expected: readonly number[]): void {
     describe(`with transaction.version ${level}`, () => {
       beforeAll(() => finalizeTransactionVersion(cluster().brokers, level));
 
-      it('each has an epoch of its own, or all share one', () =>
+      it('keeps one epoch for all transactions, or raises it with each one', () =>
         onTopic(async (driver, topic) => {
           const ends = ['commit', 'abort', 'commit', 'commit'] as const;
           expect(await epochsAfter({ driver, topic }, ends)).toEqual(expected);
           expect(await valuesOf(driver, topic)).toEqual(['0', '2', '3']);
         }));
 
-      it('consume, transform, produce: exactly one output for each input, whatever is cut, aborted or left', async () => {
+      it('writes exactly one output per input in consume-transform-produce, under cuts, aborts and abandoned transactions', async () => {
         const direct = kafkajs({ brokers: cluster().brokers });
         const [source, target, groupId] = [unique('in'), unique('out'), unique('group')];
         await direct.admin().createTopics([
@@ -146,8 +148,9 @@ describeWithCluster('transactions over a network that lies', { proxied: true }, 
 
   ofVersion(0, [0, 0, 0, 0]);
 
-  // The other way is closed: brokers refuse ids that they knew in version 2.
-  it('go over to version 2 between two of them, once a new connection tells of it', () =>
+  // The opposite direction is impossible: brokers refuse transactional ids that they knew in
+  // version 2.
+  it('change to version 2 between two transactions, once a new connection reports it', () =>
     onTopic(async (driver, topic) => {
       const upgrade = async (at: number): Promise<void> => {
         if (at !== 1) return;

@@ -9,7 +9,7 @@ import {
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import {
   Cluster,
-  CONTROL_LANE,
+  CONTROL_CHANNEL,
   EARLIEST,
   fetchRequest,
   findCoordinatorRequest,
@@ -18,7 +18,7 @@ import {
   metadataRequest,
   offsetCommitRequest,
   offsetFetchRequest,
-  ownRequest,
+  defineRequest,
   produceRequest,
   kafkajsRequest,
 } from '../../../libs/broker/src/wire/index.js';
@@ -47,13 +47,13 @@ afterEach(() => {
   for (const closable of opened.splice(0)) closable.close();
 });
 
-describeWithKafka('the wire room on a real broker', (kafka) => {
+describeWithKafka('wire protocol on a real broker', (kafka) => {
   async function newTopic(cluster: Cluster): Promise<string> {
     const topic = kafka.unique('wire');
     await cluster.metadata.refresh([]);
     await cluster.request(
       'controller',
-      CONTROL_LANE,
+      CONTROL_CHANNEL,
       kafkajsRequest(
         'CreateTopics',
         { topics: [{ topic, numPartitions: 2 }], validateOnly: false },
@@ -70,18 +70,18 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     return topic;
   }
 
-  it('is told the same metadata in every version that it speaks', async () => {
+  it('returns the same metadata in every supported version', async () => {
     const cluster = clusterOf(kafka.brokers);
     const request = metadataRequest([await newTopic(cluster)]);
     const answers = request.versions.map((version) =>
-      cluster.request('any', CONTROL_LANE, { ...request, versions: [version] }),
+      cluster.request('any', CONTROL_CHANNEL, { ...request, versions: [version] }),
     );
     const [oldest, ...newer] = await Promise.all(answers);
     expect(oldest?.topics).toMatchObject([{ code: 0, partitions: [{}, {}] }]);
     expect(newer).toEqual([oldest, oldest]);
   });
 
-  it('writes, lists, reads and commits with its own encodings', async () => {
+  it('writes, lists, reads and commits with our own encodings', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const leader = cluster.metadata.leader(topic, 1) as number;
@@ -100,7 +100,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
 
     const listed = await cluster.request(
       leader,
-      CONTROL_LANE,
+      CONTROL_CHANNEL,
       listOffsetsRequest('read_uncommitted', [
         { topic, partition: 1, timestamp: LATEST },
         { topic, partition: 0, timestamp: EARLIEST },
@@ -145,7 +145,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
 
     const groupId = kafka.unique('wire');
     const anonymous = { groupId, generation: -1, memberId: '' };
-    const committed = await untilCoordinated(cluster, groupId, (node) =>
+    const committed = await askCoordinator(cluster, groupId, (node) =>
       cluster.request(
         node,
         'group:1',
@@ -153,7 +153,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
       ),
     );
     expect(committed).toEqual([{ topic, partition: 1, code: 0 }]);
-    const { offsets } = await untilCoordinated(cluster, groupId, (node) =>
+    const { offsets } = await askCoordinator(cluster, groupId, (node) =>
       cluster.request(node, 'group:1', offsetFetchRequest(groupId, 'all')),
     );
     expect(offsets).toEqual([
@@ -166,7 +166,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     ]);
   });
 
-  it('answers for an unknown topic without creating it', async () => {
+  it('describes an unknown topic without creating it', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = kafka.unique('nowhere');
     await cluster.metadata.refresh([topic]);
@@ -175,7 +175,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     expect(cluster.metadata.topic(topic)?.code).toBe(3);
   });
 
-  it('gives an idle connection no timer to run', async () => {
+  it('runs no timer for an idle connection', async () => {
     const cluster = clusterOf(kafka.brokers);
     await cluster.metadata.refresh([]);
     const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
@@ -186,7 +186,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     );
   });
 
-  it('gives up what waits and the socket within the deadline, and works on a new one', async () => {
+  it('closes the socket at the request timeout, and continues on a new connection', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const leader = cluster.metadata.leader(topic, 0) as number;
@@ -214,7 +214,7 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
     expect(realRuntime.monotonic() - started).toBeLessThan(1_500);
   });
 
-  it('closes a lane at once, with a long poll under way', async () => {
+  it('closes a connection at once, with a long poll in flight', async () => {
     const cluster = clusterOf(kafka.brokers);
     const topic = await newTopic(cluster);
     const waiting = cluster.request(
@@ -238,19 +238,19 @@ describeWithKafka('the wire room on a real broker', (kafka) => {
       }),
     );
     const settled = waiting.catch((error: unknown) => error);
-    await cluster.request('any', CONTROL_LANE, metadataRequest([topic]));
+    await cluster.request('any', CONTROL_CHANNEL, metadataRequest([topic]));
     cluster.close();
     expect(await settled).toBeInstanceOf(ClosedError);
   });
 });
 
-async function untilCoordinated<T>(
+async function askCoordinator<T>(
   cluster: Cluster,
   groupId: string,
   ask: (node: number) => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    const found = await cluster.request('any', CONTROL_LANE, findCoordinatorRequest(groupId));
+    const found = await cluster.request('any', CONTROL_CHANNEL, findCoordinatorRequest(groupId));
     if (found.errorCode !== 0) continue;
     const answer = await ask(found.coordinator.nodeId);
     const codes = Array.isArray(answer)
@@ -260,7 +260,7 @@ async function untilCoordinated<T>(
   }
 }
 
-describe('the wire room against what is no broker', () => {
+describe('wire protocol with a server that is no broker', () => {
   const servers: Server[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
@@ -274,7 +274,7 @@ describe('the wire room against what is no broker', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('says that nothing listens, naming each address', async () => {
+  it('names each address if nothing listens', async () => {
     const cluster = clusterOf(['127.0.0.1:1', '127.0.0.1:2']);
     const failed = cluster.metadata.refresh([]);
     await expect(failed).rejects.toThrow(ConnectionError);
@@ -285,20 +285,20 @@ describe('the wire room against what is no broker', () => {
     ['a negative length', Buffer.from('ffffff00', 'hex')],
     ['a length of two gigabytes', Buffer.from('7fffffff00000000', 'hex')],
     ['an HTTP answer', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
-  ])('gives up on %s', async (_, answer) => {
+  ])('rejects %s', async (_, answer) => {
     const cluster = clusterOf([await listenWith(answer)]);
     const error = await cluster.metadata.refresh([]).catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(ConnectionError);
     expect((error as Error).cause).toBeInstanceOf(MalformedResponseError);
   });
 
-  it('does not wait longer than the connection time-out for a silent peer', async () => {
+  it('waits no longer than the connection timeout for a server that does not respond', async () => {
     const cluster = clusterOf([await listenWith(Buffer.alloc(0))]);
     await expect(cluster.metadata.refresh([])).rejects.toThrow(ConnectionError);
   });
 
-  it('never reads behind the end of an answer', () => {
-    const request = ownRequest({
+  it('never reads beyond the end of a response', () => {
+    const request = defineRequest({
       apiKey: 99,
       apiName: 'Test',
       versions: [0],

@@ -1,6 +1,6 @@
 import type { AssignorName } from '../port/consumer.js';
 import type { TopicPartition } from '../port/record.js';
-import type { Subscription } from './consumer-protocol.js';
+import type { Subscription } from './protocol/consumer-protocol.js';
 
 /** A member of the group as its leader sees it. */
 export interface AssignorMember extends Subscription {

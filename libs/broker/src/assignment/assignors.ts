@@ -1,10 +1,10 @@
 import type { AssignorName } from '../port/consumer.js';
 import { InvalidOptionError } from '../port/errors.js';
-import { DEFAULT_ASSIGNORS } from '../port/validate-options.js';
+import { DEFAULT_ASSIGNORS } from '../port/validate-consumer-options.js';
 import type { Assignor } from './assignor.js';
-import { CooperativeStickyAssignor } from './cooperative-sticky-assignor.js';
+import { CooperativeStickyAssignor } from './sticky/cooperative-sticky-assignor.js';
 import { RangeAssignor } from './range-assignor.js';
-import { StickyAssignor } from './sticky-assignor.js';
+import { StickyAssignor } from './sticky/sticky-assignor.js';
 
 const ASSIGNORS: Readonly<Record<AssignorName, Assignor>> = {
   'cooperative-sticky': new CooperativeStickyAssignor(),

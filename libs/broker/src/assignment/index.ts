@@ -29,13 +29,13 @@ export {
   encodeSubscription,
   NO_GENERATION,
   type Subscription,
-} from './consumer-protocol.js';
+} from './protocol/consumer-protocol.js';
 export {
   encodePlan,
   readGroupMembers,
   type GroupMembers,
   type JoinedMember,
   type UnreadableMember,
-} from './group-members.js';
-export { memberProtocols, type JoiningMember } from './member-protocols.js';
+} from './protocol/group-members.js';
+export { memberProtocols, type JoiningMember } from './protocol/member-protocols.js';
 export { subscribedTopics } from './subscribers.js';

@@ -1,5 +1,5 @@
 import type { AssignorMember } from './assignor.js';
-import { compareText } from './topic-partitions.js';
+import { compareText } from './protocol/topic-partitions.js';
 
 type MemberIdentity = Pick<AssignorMember, 'memberId' | 'instanceId'>;
 

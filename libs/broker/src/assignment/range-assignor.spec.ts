@@ -1,6 +1,6 @@
 import { RangeAssignor } from './range-assignor.js';
 import type { AssignorMember } from './assignor.js';
-import { NO_GENERATION } from './consumer-protocol.js';
+import { NO_GENERATION } from './protocol/consumer-protocol.js';
 
 const member = (
   memberId: string,

@@ -1,4 +1,4 @@
-import { compareText } from './topic-partitions.js';
+import { compareText } from './protocol/topic-partitions.js';
 
 interface Subscriber {
   readonly topics: readonly string[];

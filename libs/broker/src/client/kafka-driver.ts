@@ -4,18 +4,18 @@ import type { ConsumerOptions, ConsumerSession } from '../port/consumer.js';
 import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/driver.js';
 import { ClosedError } from '../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../port/producer.js';
-import { validateConsumerOptions } from '../port/validate-options.js';
+import { validateConsumerOptions } from '../port/validate-consumer-options.js';
 import { writableCompressions } from '../records/index.js';
 import { realRuntime } from '../runtime/index.js';
-import { KafkajsAdmin } from './admin/kafka-admin.js';
-import { KafkajsConsumer } from './consumer/kafka-consumer.js';
+import { KafkaAdmin } from './admin/kafka-admin.js';
+import { KafkaConsumer } from './consumer/kafka-consumer.js';
 import { processBudget, type PrefetchBudget } from './consumer/fetching/prefetch-budget.js';
 import {
   validateKafkajsOptions,
   type ClusterSettings,
   type KafkajsOptions,
 } from './kafkajs-options.js';
-import { KafkajsProducer } from './producer/kafka-producer.js';
+import { KafkaProducer } from './producer/kafka-producer.js';
 import { Cluster, requireKafkajsVersion } from '../wire/index.js';
 
 const CAPABILITIES: BrokerCapabilities = {
@@ -29,8 +29,8 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** The driver for Kafka: our own consumer engine and sender on kafkajs's connections. */
-export class KafkajsDriver implements BrokerDriver {
+/** The driver for Kafka: our own consumer and producer on the connections of kafkajs. */
+export class KafkaDriver implements BrokerDriver {
   readonly name = 'kafkajs';
   readonly capabilities = CAPABILITIES;
   readonly #cluster: Cluster;
@@ -39,7 +39,7 @@ export class KafkajsDriver implements BrokerDriver {
   readonly #settings: ClusterSettings;
   readonly #sessions = new Set<Closable>();
   #closing: Promise<void> | undefined;
-  #count = 0;
+  #sessionCount = 0;
   #hasFallenBack = false;
 
   constructor(options: KafkajsOptions) {
@@ -57,7 +57,7 @@ export class KafkajsDriver implements BrokerDriver {
     return this.#open(
       'consumer',
       (sessionId, onClosed) =>
-        new KafkajsConsumer({
+        new KafkaConsumer({
           cluster: this.#cluster,
           sessionId,
           options: resolved,
@@ -65,7 +65,7 @@ export class KafkajsDriver implements BrokerDriver {
           rackId: this.#settings.rackId,
           share: this.#budget.join(),
           logger: this.#logger,
-          onFallback: (error) => this.#tellFallback(resolved.groupId, error),
+          onFallback: (error) => this.#warnOfFallback(resolved.groupId, error),
           onClosed,
         }),
     );
@@ -76,7 +76,7 @@ export class KafkajsDriver implements BrokerDriver {
     return this.#open(
       'producer',
       (producerId, onClosed) =>
-        new KafkajsProducer({
+        new KafkaProducer({
           cluster: this.#cluster,
           producerId,
           options,
@@ -90,7 +90,7 @@ export class KafkajsDriver implements BrokerDriver {
     this.#requireOpen();
     return this.#open(
       'admin',
-      (sessionId, onClosed) => new KafkajsAdmin({ cluster: this.#cluster, sessionId, onClosed }),
+      (sessionId, onClosed) => new KafkaAdmin({ cluster: this.#cluster, sessionId, onClosed }),
     );
   }
 
@@ -109,15 +109,20 @@ export class KafkajsDriver implements BrokerDriver {
         });
   }
 
-  /** The driver closes what it has opened, and forgets what was closed before. */
+  /** Keeps the session until it is closed, so that closing the driver closes all open sessions. */
   #open<T extends Closable>(kind: string, make: (id: string, onClosed: () => void) => T): T {
-    const session: T = make(`${kind}-${++this.#count}`, () => this.#sessions.delete(session));
+    const session: T = make(`${kind}-${++this.#sessionCount}`, () =>
+      this.#sessions.delete(session),
+    );
     this.#sessions.add(session);
     return session;
   }
 
-  /** Once: what one coordinator does not offer, its cluster does not. */
-  #tellFallback(groupId: string, { message }: Error): void {
+  /**
+   * Logs the fallback once, because a protocol that one coordinator lacks is missing in the whole
+   * cluster.
+   */
+  #warnOfFallback(groupId: string, { message }: Error): void {
     if (this.#hasFallenBack) return;
     this.#hasFallenBack = true;
     this.#logger.warn(

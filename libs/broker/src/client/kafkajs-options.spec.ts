@@ -4,8 +4,8 @@ import { validateKafkajsOptions, type KafkajsOptions } from './kafkajs-options.j
 const settingsOf = (options: Partial<KafkajsOptions>) =>
   validateKafkajsOptions({ brokers: 'a:1', ...options });
 
-describe('the options of the Kafka driver', () => {
-  it('have defaults', () => {
+describe('validateKafkajsOptions()', () => {
+  it('fills in defaults', () => {
     expect(settingsOf({})).toMatchObject({
       clientId: 'nest-event-bus',
       rackId: undefined,
@@ -17,7 +17,7 @@ describe('the options of the Kafka driver', () => {
     { metadataMaxAgeMs: 0 },
     { metadataMaxAgeMs: 1.5 },
     { rackId: '' },
-  ])('are refused where they make no sense: %p', (options) => {
+  ])('rejects invalid values: %p', (options) => {
     expect(() => settingsOf(options)).toThrow(InvalidOptionError);
   });
 });

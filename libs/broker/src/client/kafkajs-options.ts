@@ -7,14 +7,14 @@ import type { PrefetchBudget } from './consumer/fetching/prefetch-budget.js';
 import { validateSaslOptions, type SaslOptions } from './sasl-options.js';
 
 export interface KafkajsOptions {
-  /** `host:port` of some brokers; the rest are learnt from them. */
+  /** Addresses of some brokers as `host:port`. The other brokers are discovered. */
   readonly brokers: readonly string[] | string;
   /** Default `nest-event-bus`. */
   readonly clientId?: string;
   /**
-   * Where this process runs, as the brokers' `broker.rack` says it. Records are then read from a
-   * replica in the same place, if the brokers have a `replica.selector.class` that knows racks
-   * (KIP-392). Default: from the leader.
+   * The rack of this process, as in the brokers' `broker.rack`. Records are then read from a
+   * replica in the same rack, if the brokers have a rack-aware `replica.selector.class` (KIP-392).
+   * Default: reads from the leader.
    */
   readonly rackId?: string;
   readonly ssl?: boolean | TlsOptions;
@@ -23,9 +23,14 @@ export interface KafkajsOptions {
   readonly connectionTimeoutMs?: number;
   /** Default 30 s. */
   readonly requestTimeoutMs?: number;
-  /** How often sessions look for new partitions and deleted topics: one request for all of them. Default 10 s. */
+  /**
+   * The interval at which sessions look for new partitions and deleted topics, with one request for
+   * all sessions. Default 10 s.
+   */
   readonly metadataMaxAgeMs?: number;
-  /** Bytes fetched ahead. Default: one budget of 64 MiB for the whole process. */
+  /**
+   * Limits the bytes that are fetched ahead. Default: one budget of 64 MiB for the whole process.
+   */
   readonly prefetchBudget?: PrefetchBudget;
   readonly runtime?: Runtime;
   readonly logger?: DriverLogger;

@@ -6,7 +6,7 @@ const provider = (): never => {
   throw new Error('not called');
 };
 
-describe('the sasl options', () => {
+describe('validateSaslOptions()', () => {
   it.each<SaslOptions>([
     { mechanism: 'plain', username: 'u', password: SECRET },
     { mechanism: 'scram-sha-256', username: 'u', password: SECRET },
@@ -14,7 +14,7 @@ describe('the sasl options', () => {
     { mechanism: 'oauthbearer', oauthBearerProvider: provider },
     { mechanism: 'x-token', authenticationProvider: provider },
     { mechanism: 'plain', authenticationProvider: provider },
-  ])('are taken as a copy: %p', (sasl) => {
+  ])('returns a copy: %p', (sasl) => {
     expect(validateSaslOptions(sasl)).toEqual(sasl);
     expect(validateSaslOptions(sasl)).not.toBe(sasl);
   });
@@ -31,7 +31,7 @@ describe('the sasl options', () => {
       'sasl.authenticationProvider',
       { mechanism: 'plain', authenticationProvider: SECRET, username: 'u', password: SECRET },
     ],
-  ])('without a good %s are refused, and no value is repeated', (key, sasl) => {
+  ])('rejects a missing or invalid %s, and never repeats a value', (key, sasl) => {
     const attempt = (): unknown => validateSaslOptions(sasl as SaslOptions);
     expect(attempt).toThrow(InvalidOptionError);
     expect(attempt).toThrow(key);

@@ -1,7 +1,9 @@
 import { InvalidOptionError } from '../port/errors.js';
 import type { BearerToken } from '../wire/index.js';
 
-/** How to authenticate; a custom mechanism brings `authenticationProvider` as kafkajs defines it. */
+/**
+ * The SASL credentials. A custom mechanism needs an `authenticationProvider` as kafkajs defines it.
+ */
 export type SaslOptions =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
@@ -10,7 +12,7 @@ export type SaslOptions =
     }
   | {
       readonly mechanism: 'oauthbearer';
-      /** Asked for each authentication: it should keep its token until that expires. */
+      /** Called for each authentication. The provider should cache its token until it expires. */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
     }
   | {
@@ -20,8 +22,8 @@ export type SaslOptions =
       };
     };
 
-/** By mechanism: what it needs. Whoever brings a provider of his own needs nothing else. */
-const NEEDS: Readonly<Record<string, readonly (readonly [key: string, type: string])[]>> = {
+/** The required keys of each mechanism. A custom provider needs no other keys. */
+const REQUIRED_KEYS: Readonly<Record<string, readonly (readonly [key: string, type: string])[]>> = {
   PLAIN: [
     ['username', 'string'],
     ['password', 'string'],
@@ -37,11 +39,11 @@ const NEEDS: Readonly<Record<string, readonly (readonly [key: string, type: stri
   OAUTHBEARER: [['oauthBearerProvider', 'function']],
 };
 
-const OWN_PROVIDER = [['authenticationProvider', 'function']] as const;
+const CUSTOM_PROVIDER_KEYS = [['authenticationProvider', 'function']] as const;
 
 /**
- * What can only fail is refused at once, in words that name keys and never values. Gives a copy,
- * because kafkajs writes into its own.
+ * Rejects options that can only fail. Messages name keys and never values, so that no secret is
+ * logged. Returns a copy, because kafkajs writes into its options.
  */
 export function validateSaslOptions(sasl: SaslOptions): SaslOptions {
   const given: Readonly<Record<string, unknown>> = { ...sasl };
@@ -50,8 +52,9 @@ export function validateSaslOptions(sasl: SaslOptions): SaslOptions {
     throw new InvalidOptionError(
       "sasl.mechanism is missing: 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer', or one of your own with an authenticationProvider.",
     );
-  const known = given['authenticationProvider'] === undefined && NEEDS[mechanism.toUpperCase()];
-  for (const [key, type] of known || OWN_PROVIDER)
+  const known =
+    given['authenticationProvider'] === undefined && REQUIRED_KEYS[mechanism.toUpperCase()];
+  for (const [key, type] of known || CUSTOM_PROVIDER_KEYS)
     if (typeof given[key] !== type || given[key] === '')
       throw new InvalidOptionError(`sasl.${key} must be a ${type}: "${mechanism}" needs it.`);
   return { ...sasl };

@@ -1,32 +1,32 @@
-import { adminGroupsContract } from './cases/admin-groups.contract.js';
-import { adminTopicsContract } from './cases/admin-topics.contract.js';
-import { committingContract } from './cases/committing.contract.js';
-import { consumerProtocolContract } from './cases/consumer-protocol.contract.js';
-import { cooperativeContract } from './cases/cooperative.contract.js';
-import { growthContract } from './cases/growth.contract.js';
-import { handoverContract } from './cases/handover.contract.js';
-import { isolationContract } from './cases/isolation.contract.js';
-import { lifetimeContract } from './cases/lifetime.contract.js';
-import { partitioningContract } from './cases/partitioning.contract.js';
-import { pausingContract } from './cases/pausing.contract.js';
-import { pollingContract } from './cases/polling.contract.js';
-import { readRangeContract } from './cases/read-range.contract.js';
-import { recordBytesContract } from './cases/record-bytes.contract.js';
-import { seekingContract } from './cases/seeking.contract.js';
-import { sendFailuresContract } from './cases/send-failures.contract.js';
-import { sendingContract } from './cases/sending.contract.js';
-import { sharingContract } from './cases/sharing.contract.js';
-import { startPolicyContract } from './cases/start-policy.contract.js';
-import { staticMembersContract } from './cases/static-members.contract.js';
-import { statusContract } from './cases/status.contract.js';
-import { takeoverContract } from './cases/takeover.contract.js';
-import { transactionsContract } from './cases/transactions.contract.js';
-import { validationContract } from './cases/validation.contract.js';
+import { adminGroupsContract } from './cases/admin/admin-groups.contract.js';
+import { adminTopicsContract } from './cases/admin/admin-topics.contract.js';
+import { committingContract } from './cases/consuming/committing.contract.js';
+import { consumerProtocolContract } from './cases/groups/consumer-protocol.contract.js';
+import { cooperativeContract } from './cases/groups/cooperative.contract.js';
+import { growthContract } from './cases/groups/growth.contract.js';
+import { handoverContract } from './cases/groups/handover.contract.js';
+import { isolationContract } from './cases/consuming/isolation.contract.js';
+import { lifetimeContract } from './cases/sessions/closing.contract.js';
+import { partitioningContract } from './cases/producing/partitioning.contract.js';
+import { pausingContract } from './cases/consuming/pausing.contract.js';
+import { pollingContract } from './cases/consuming/polling.contract.js';
+import { readRangeContract } from './cases/admin/read-range.contract.js';
+import { recordBytesContract } from './cases/producing/record-bytes.contract.js';
+import { seekingContract } from './cases/consuming/seeking.contract.js';
+import { sendFailuresContract } from './cases/producing/send-failures.contract.js';
+import { sendingContract } from './cases/producing/sending.contract.js';
+import { sharingContract } from './cases/groups/sharing.contract.js';
+import { startPolicyContract } from './cases/consuming/start-policy.contract.js';
+import { staticMembersContract } from './cases/groups/static-members.contract.js';
+import { statusContract } from './cases/sessions/status.contract.js';
+import { takeoverContract } from './cases/groups/takeover.contract.js';
+import { transactionsContract } from './cases/producing/transactions.contract.js';
+import { validationContract } from './cases/sessions/validation.contract.js';
 import type { ContractFixture } from './fixture.js';
-import type { TestFramework } from './framework.js';
-import { ContractSuite } from './suite.js';
+import type { TestFramework } from './test-framework.js';
+import { ContractSuite } from './contract-suite.js';
 
-const chapters: Readonly<Record<string, (suite: ContractSuite) => void>> = {
+const sections: Readonly<Record<string, (suite: ContractSuite) => void>> = {
   polling: pollingContract,
   'a record on its way': recordBytesContract,
   'where reading starts': startPolicyContract,
@@ -61,7 +61,7 @@ export function brokerContract(framework: TestFramework, fixture: ContractFixtur
   framework.describe(`broker contract: ${fixture.name}`, () => {
     const suite = new ContractSuite(framework, fixture);
     framework.afterAll(() => suite.settle());
-    for (const [name, chapter] of Object.entries(chapters))
-      suite.chapter(name, () => chapter(suite));
+    for (const [name, chapter] of Object.entries(sections))
+      suite.section(name, () => chapter(suite));
   });
 }

@@ -2,7 +2,7 @@ import type { BrokerDriver } from '../port/driver.js';
 import { Deferred, VirtualRuntime, realRuntime } from '../runtime/index.js';
 import { brokerContract } from './broker-contract.js';
 import type { ContractBroker, ContractFixture } from './fixture.js';
-import { ContractSuite } from './suite.js';
+import { ContractSuite } from './contract-suite.js';
 
 interface Registered {
   readonly name: string;
@@ -111,7 +111,7 @@ describe('the contract suite', () => {
     const { describe: group, afterAll: end } = notebook;
     const it = (name: string, run: () => Promise<void>) => void notebook.tests.push({ name, run });
     const suite = new ContractSuite({ describe: group, afterAll: end, it }, fixture());
-    suite.needing('unplug')('survives', () => Promise.reject(new Error('It ran.')));
+    suite.requiring('unplug')('survives', () => Promise.reject(new Error('It ran.')));
     expect(notebook.tests.map(({ name }) => name)).toEqual([
       'survives [skipped: this test environment has no "unplug"]',
     ]);
@@ -142,7 +142,7 @@ describe('a case', () => {
 
   it('fails by what it was waiting for', async () => {
     const { notebook, suite } = register({ times: { patienceMs: 20 } });
-    suite.promise('hangs', (world) => world.within(new Promise(() => undefined), 'Godot'));
+    suite.testCase('hangs', (context) => context.within(new Promise(() => undefined), 'Godot'));
     await expect(notebook.tests[0]?.run()).rejects.toThrow('Waited 20 ms in vain for Godot.');
   });
 
@@ -156,8 +156,8 @@ describe('a case', () => {
       createDriver: () => ({ ...emptyDriver(), close: closing('driver') }),
       close: closing('broker'),
     });
-    suite.promise('fails', async (world) => {
-      await world.process();
+    suite.testCase('fails', async (context) => {
+      await context.newProcess();
       throw new Error('the case itself');
     });
     await expect(notebook.tests[0]?.run()).rejects.toThrow('the case itself');
@@ -167,13 +167,13 @@ describe('a case', () => {
   it('fails when a driver cannot be closed', async () => {
     const close = (): Promise<void> => Promise.reject(new Error('stuck'));
     const { notebook, suite } = register({ createDriver: () => ({ ...emptyDriver(), close }) });
-    suite.promise('passes', () => Promise.resolve());
+    suite.testCase('passes', () => Promise.resolve());
     await expect(notebook.tests[0]?.run()).rejects.toThrow('stuck');
   });
 
   it('tells of an ability that was promised and is not there', async () => {
     const { notebook, suite } = register({ abilities: ['unplug'] });
-    suite.needing('unplug')('unplugs', async (world) => void world.ability('unplug'));
+    suite.requiring('unplug')('unplugs', async (context) => void context.ability('unplug'));
     await expect(notebook.tests[0]?.run()).rejects.toThrow('lists the ability "unplug"');
   });
 
@@ -182,7 +182,7 @@ describe('a case', () => {
     const gates = new Map(['a', 'b', 'c', 'd'].map((name) => [name, new Deferred()]));
     const { notebook, suite } = register({ parallel: 2 });
     for (const [name, gate] of gates)
-      suite.promise(name, async () => {
+      suite.testCase(name, async () => {
         begun.push(name);
         await gate.promise;
       });
@@ -202,7 +202,7 @@ describe('a case', () => {
     const begun: string[] = [];
     const { notebook, suite } = register({});
     for (const name of ['a', 'b'])
-      suite.promise(name, () => {
+      suite.testCase(name, () => {
         begun.push(name);
         return Promise.resolve();
       });

@@ -8,4 +8,4 @@ export type {
   ContractTransaction,
   Undo,
 } from './fixture.js';
-export type { TestFramework, TestRegistration } from './framework.js';
+export type { TestFramework, TestRegistration } from './test-framework.js';

@@ -8,13 +8,13 @@ import type {
 import type { BrokerDriver } from '../port/driver.js';
 import { ClosedError, type PartitionError } from '../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../port/record.js';
-import { nameOf } from './partition-name.js';
-import type { World } from './world.js';
+import { partitionName } from '../port/topic-partition.js';
+import type { CaseContext } from './case-context.js';
 
 export interface MemberOptions extends Omit<ConsumerOptions, 'groupId'> {
   /** Default: a group of its own. */
   readonly groupId?: string;
-  /** Default: the world's first. */
+  /** Default: the context's first. */
   readonly driver?: BrokerDriver;
   /** What it does when it is told of partitions, besides writing it down. */
   readonly on?: Partial<AssignmentListener>;
@@ -32,11 +32,11 @@ export class Member {
   readonly statuses: SessionStatus[] = [];
   readonly handled: BrokerRecord[] = [];
   readonly #next = new Map<string, number>();
-  readonly #readingEnds = new AbortController();
+  readonly #stopSignal = new AbortController();
   #reading: Promise<void> | undefined;
 
   constructor(
-    private readonly world: World,
+    private readonly context: CaseContext,
     readonly session: ConsumerSession,
     private readonly on: Partial<AssignmentListener>,
   ) {
@@ -45,16 +45,16 @@ export class Member {
 
   start(signal?: AbortSignal): Promise<void> {
     const what = 'the session to join its group';
-    return this.world.within(this.begin(signal), what, () => this.describe());
+    return this.context.within(this.startWithoutDeadline(signal), what, () => this.describe());
   }
 
   /** Starts without a deadline, for cases in which starting has to wait. */
-  begin(signal?: AbortSignal): Promise<void> {
+  startWithoutDeadline(signal?: AbortSignal): Promise<void> {
     return this.session.start(this.#listener(), signal);
   }
 
   close(): Promise<void> {
-    return this.world.within(this.session.close(), 'the session to close');
+    return this.context.within(this.session.close(), 'the session to close');
   }
 
   /** Polls until it has so many records, never asking for more. */
@@ -64,8 +64,8 @@ export class Member {
       const asked = Math.min(atMost, count - records.length);
       const what = `record ${records.length + 1} of ${count}`;
       const state = (): string =>
-        `${this.describe()}; read so far: ${records.map(placeOf).join(' ')}`;
-      records.push(...(await this.world.within(this.session.poll(asked), what, state)));
+        `${this.describe()}; read so far: ${records.map(describePosition).join(' ')}`;
+      records.push(...(await this.context.within(this.session.poll(asked), what, state)));
     }
     return records;
   }
@@ -76,20 +76,20 @@ export class Member {
 
   /** Polls and remembers until it is closed or told to stop. */
   keepReading(): void {
-    this.#reading = this.#readOn(this.#readingEnds.signal);
+    this.#reading = this.#readUntilAborted(this.#stopSignal.signal);
     this.#reading.catch(() => undefined);
   }
 
   async stopReading(): Promise<void> {
-    this.#readingEnds.abort(new Error('The member stopped reading.'));
-    await this.world.within(this.#reading ?? Promise.resolve(), 'the reading loop to end');
+    this.#stopSignal.abort(new Error('The member stopped reading.'));
+    await this.context.within(this.#reading ?? Promise.resolve(), 'the reading loop to end');
   }
 
   /** Commits what it has read of these partitions. */
   async commitHandled(partitions: readonly TopicPartition[]): Promise<void> {
-    await this.world.turn();
+    await this.context.yieldToEventLoop();
     const offsets = partitions.flatMap(({ topic, partition }) => {
-      const offset = this.#next.get(nameOf({ topic, partition }));
+      const offset = this.#next.get(partitionName({ topic, partition }));
       return offset === undefined ? [] : [{ topic, partition, offset }];
     });
     await this.session.commit(offsets);
@@ -97,7 +97,7 @@ export class Member {
 
   /** The names of the partitions that it owns, in order. */
   owned(): string[] {
-    return this.session.assignment().map(nameOf).sort();
+    return this.session.assignment().map(partitionName).sort();
   }
 
   isStable(): boolean {
@@ -111,9 +111,9 @@ export class Member {
     return `${memberId}: ${status.state}${why}, generation ${generation}, owns ${this.owned().join(' ') || 'nothing'}`;
   }
 
-  told(kind: 'assigned' | 'revoked' | 'lost'): string[] {
+  eventsOf(kind: 'assigned' | 'revoked' | 'lost'): string[] {
     return this.events.flatMap((event) =>
-      event.kind === kind ? event.partitions.map(nameOf) : [],
+      event.kind === kind ? event.partitions.map(partitionName) : [],
     );
   }
 
@@ -122,24 +122,24 @@ export class Member {
   }
 
   /** The errors of all statuses so far, with the errors behind them. */
-  reported(): Error[] {
-    return this.statuses.flatMap((status) => ('error' in status ? chain(status.error) : []));
+  reportedErrors(): Error[] {
+    return this.statuses.flatMap((status) => ('error' in status ? errorChain(status.error) : []));
   }
 
-  async stopped(): Promise<PartitionError> {
+  async stoppedError(): Promise<PartitionError> {
     const find = (): MemberEvent | undefined => this.events.find(({ kind }) => kind === 'stopped');
-    await this.world.eventually('a partition is reported as stopped', () => find() !== undefined);
+    await this.context.eventually('a partition is reported as stopped', () => find() !== undefined);
     const event = find();
     if (event?.kind !== 'stopped') throw new Error('No partition was reported as stopped.');
     return event.error;
   }
 
-  async #readOn(signal: AbortSignal): Promise<void> {
+  async #readUntilAborted(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
         for (const record of await this.session.poll(50, signal)) {
           this.handled.push(record);
-          this.#next.set(nameOf(record), record.offset + 1);
+          this.#next.set(partitionName(record), record.offset + 1);
         }
       }
     } catch (error) {
@@ -173,10 +173,10 @@ export function valueOf(record: BrokerRecord): string | null {
   return record.value === null ? null : record.value.toString('utf8');
 }
 
-function placeOf({ partition, offset }: BrokerRecord): string {
+function describePosition({ partition, offset }: BrokerRecord): string {
   return `${partition}:${offset}`;
 }
 
-function chain(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...chain(error.cause)] : [];
+function errorChain(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...errorChain(error.cause)] : [];
 }

@@ -1,10 +1,10 @@
 import type { BrokerDriver } from '../port/driver.js';
-import { KafkajsDriver } from '../client/kafka-driver.js';
+import { KafkaDriver } from '../client/kafka-driver.js';
 import type { KafkajsOptions } from '../client/kafkajs-options.js';
 
 /** The driver for Kafka. Nothing connects before it is needed. */
 export function kafkajs(options: KafkajsOptions): BrokerDriver {
-  return new KafkajsDriver(options);
+  return new KafkaDriver(options);
 }
 
 export { PrefetchBudget } from '../client/consumer/fetching/prefetch-budget.js';

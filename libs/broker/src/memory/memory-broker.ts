@@ -1,8 +1,8 @@
 import { InvalidOptionError } from '../port/errors.js';
 import { rejectUnknownKeys } from '../port/option-values.js';
 import { realRuntime, type Runtime } from '../runtime/index.js';
-import { BrokerFaults } from './broker/broker-faults.js';
-import { Cluster, type ClusterOptions } from './broker/cluster.js';
+import { BrokerFaults } from './broker/faults/broker-faults.js';
+import { MemoryCluster, type ClusterOptions } from './broker/memory-cluster.js';
 
 export interface MemoryBrokerOptions {
   /** Default: the real clock. A VirtualRuntime makes every wait of broker and clients virtual. */
@@ -57,13 +57,13 @@ export class MemoryBroker {
   /** What goes wrong here, by order. */
   readonly faults: BrokerFaults;
   /** The cluster's insides, for the drivers of this package. */
-  readonly cluster: Cluster;
+  readonly cluster: MemoryCluster;
 
   constructor(options: MemoryBrokerOptions = {}) {
     rejectUnknownKeys('MemoryBroker', options, ['runtime', ...Object.keys(DEFAULTS)]);
     const { runtime = realRuntime, ...given } = options;
     this.runtime = runtime;
-    this.cluster = new Cluster(runtime, clusterOptions(given));
+    this.cluster = new MemoryCluster(runtime, clusterOptions(given));
     this.faults = new BrokerFaults(this.cluster);
   }
 }

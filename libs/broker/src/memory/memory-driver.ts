@@ -4,13 +4,13 @@ import type { BrokerCapabilities, BrokerDriver, DriverLogger } from '../port/dri
 import { ClosedError, InvalidOptionError } from '../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../port/producer.js';
 import { rejectUnknownKeys } from '../port/option-values.js';
-import { validateConsumerOptions } from '../port/validate-options.js';
+import { validateConsumerOptions } from '../port/validate-consumer-options.js';
 import { validateProducerOptions } from '../port/validate-producer-options.js';
 import { writableCompressions } from '../records/index.js';
 import type { Runtime } from '../runtime/index.js';
 import { MemoryAdmin } from './client/admin/memory-admin.js';
 import { MemoryConsumer } from './client/consumer/memory-consumer.js';
-import { Link } from './client/link.js';
+import { Connection } from './client/connection.js';
 import { MemoryProducer } from './client/producer/memory-producer.js';
 import { MemoryBroker } from './memory-broker.js';
 
@@ -57,7 +57,7 @@ interface Closable {
 class MemoryDriver implements BrokerDriver {
   readonly name = 'memory';
   readonly capabilities = memoryCapabilities;
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #sessions = new Set<Closable>();
   #closing: Promise<void> | undefined;
 
@@ -67,7 +67,7 @@ class MemoryDriver implements BrokerDriver {
       throw new InvalidOptionError(
         'memory.runtime is not the runtime of memory.broker: there is only one time. Give it to the broker.',
       );
-    this.#link = new Link(
+    this.#connection = new Connection(
       broker.cluster,
       options.clientId ?? `memory-${broker.runtime.uuid().slice(0, 8)}`,
       positive('requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
@@ -78,16 +78,16 @@ class MemoryDriver implements BrokerDriver {
     const resolved = validateConsumerOptions(options, this.capabilities);
     const { logger, metadataMaxAgeMs = 5_000 } = this.options;
     const settings = { logger, metadataMaxAgeMs: positive('metadataMaxAgeMs', metadataMaxAgeMs) };
-    return this.#keep(new MemoryConsumer(this.#link, resolved, settings));
+    return this.#keep(new MemoryConsumer(this.#connection, resolved, settings));
   }
 
   producer(options: ProducerOptions = {}): ProducerSession {
     const resolved = validateProducerOptions(options, this.capabilities);
-    return this.#keep(new MemoryProducer(this.#link, resolved));
+    return this.#keep(new MemoryProducer(this.#connection, resolved));
   }
 
   admin(): AdminSession {
-    return this.#keep(new MemoryAdmin(this.#link));
+    return this.#keep(new MemoryAdmin(this.#connection));
   }
 
   close(): Promise<void> {

@@ -4,7 +4,9 @@ import { nearestName } from './nearest-name.js';
 /** Throws for the first key that is not among `known`, and suggests the one that was probably meant. */
 export function rejectUnknownKeys(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new InvalidOptionError(`${where} options must be an object; got ${show(options)}.`);
+    throw new InvalidOptionError(
+      `${where} options must be an object; got ${formatValue(options)}.`,
+    );
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown === undefined) return;
   const nearest = nearestName(unknown, known);
@@ -24,7 +26,7 @@ export function legalName(where: string, given: unknown, kind: string): string {
   const name = text(where, given);
   if (name === '.' || name === '..' || name.length > 249 || !/^[A-Za-z0-9._-]+$/.test(name))
     throw new InvalidOptionError(
-      `${where}: ${show(name)} is no legal ${kind}. Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", but not "." or ".." alone.`,
+      `${where}: ${formatValue(name)} is no legal ${kind}. Use up to 249 of the characters a-z, A-Z, 0-9, ".", "_" and "-", but not "." or ".." alone.`,
     );
   return name;
 }
@@ -39,28 +41,30 @@ export function oneOf<T extends string>(
   if (found !== undefined) return found;
   const nearest = typeof value === 'string' ? nearestName(value, allowed) : undefined;
   throw new InvalidOptionError(
-    `${where} must be one of ${allowed.map(show).join(', ')}; got ${show(value)}.${nearest ? ` Did you mean "${nearest}"?` : ''}${advice}`,
+    `${where} must be one of ${allowed.map(formatValue).join(', ')}; got ${formatValue(value)}.${nearest ? ` Did you mean "${nearest}"?` : ''}${advice}`,
   );
 }
 
 export function integer(where: string, value: unknown, least: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
   throw new InvalidOptionError(
-    `${where} must be a whole number of at least ${least}; got ${show(value)}.`,
+    `${where} must be a whole number of at least ${least}; got ${formatValue(value)}.`,
   );
 }
 
 export function flag(where: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value;
-  throw new InvalidOptionError(`${where} must be true or false; got ${show(value)}.`);
+  throw new InvalidOptionError(`${where} must be true or false; got ${formatValue(value)}.`);
 }
 
 export function text(where: string, value: unknown): string {
   if (typeof value === 'string' && value.length > 0) return value;
-  throw new InvalidOptionError(`${where} must be a text that is not empty; got ${show(value)}.`);
+  throw new InvalidOptionError(
+    `${where} must be a text that is not empty; got ${formatValue(value)}.`,
+  );
 }
 
-export function show(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   return value !== null && typeof value === 'object' ? 'an object' : String(value);

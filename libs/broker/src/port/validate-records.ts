@@ -29,9 +29,9 @@ function problemOf(record: OutgoingRecord | undefined): string | undefined {
   if (!isBytes(key ?? null)) return `its key must be a Buffer, a string or null.`;
   if (!isBytes(value))
     return `its value must be a Buffer, a string or null (a tombstone); serialise objects first.`;
-  if (partition !== undefined && !isWhole(partition))
+  if (partition !== undefined && !isNonNegativeInteger(partition))
     return `its partition must be a whole number from 0 on; got ${String(partition)}.`;
-  if (timestamp !== undefined && !isWhole(timestamp))
+  if (timestamp !== undefined && !isNonNegativeInteger(timestamp))
     return `its timestamp must be milliseconds since 1970; got ${String(timestamp)}.`;
   topicName('topic of a record', topic);
   return headers === undefined ? undefined : headerProblem(headers);
@@ -50,6 +50,6 @@ function isBytes(value: unknown): boolean {
   return value === null || typeof value === 'string' || Buffer.isBuffer(value);
 }
 
-function isWhole(value: unknown): boolean {
+function isNonNegativeInteger(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

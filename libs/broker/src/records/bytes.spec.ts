@@ -19,7 +19,7 @@ const safeInteger = fc.oneof(
     .filter(Number.isSafeInteger),
 );
 
-/** The format by its definition, with 64-bit arithmetic and no shortcut. */
+/** Encodes by the definition of the format, with 64-bit arithmetic and no shortcut. */
 function zigzagBytes(value: number): number[] {
   const wide = BigInt(value);
   let rest = BigInt.asUintN(64, (wide << 1n) ^ (wide >> 63n));
@@ -50,14 +50,14 @@ describe('varints', () => {
     [8192, [0x80, 0x80, 0x01]],
     [2 ** 31 - 1, [0xfe, 0xff, 0xff, 0xff, 0x0f]],
     [-(2 ** 31), [0xff, 0xff, 0xff, 0xff, 0x0f]],
-  ])('%d is written and read as Kafka does', (value, bytes) => {
+  ])('encodes and decodes %d as Kafka does', (value, bytes) => {
     expect(written(writeVarint, value)).toEqual(bytes);
     expect(written(writeVarlong, value)).toEqual(bytes);
     expect(cursorOver(...bytes).varint()).toBe(value);
     expect(cursorOver(...bytes).varlong()).toBe(value);
   });
 
-  it('every int32 comes back, in the bytes that the definition gives', () => {
+  it('round-trips every int32 in the bytes of the definition', () => {
     fc.assert(
       fc.property(fc.integer(), (value) => {
         const bytes = zigzagBytes(value);
@@ -70,7 +70,7 @@ describe('varints', () => {
     );
   });
 
-  it('every safe integer comes back exactly, in the bytes that the definition gives', () => {
+  it('round-trips every safe integer exactly, in the bytes of the definition', () => {
     fc.assert(
       fc.property(safeInteger, (value) => {
         const bytes = zigzagBytes(value);
@@ -84,7 +84,7 @@ describe('varints', () => {
     );
   });
 
-  it('what cannot be told exactly is refused, not rounded', () => {
+  it('rejects numbers beyond 2^53 - 1 instead of rounding', () => {
     for (const value of [2 ** 53, -(2 ** 53), 2 ** 60, -(2 ** 62)]) {
       expect(() => cursorOver(...zigzagBytes(value)).varlong()).toThrow(MalformedBytesError);
     }
@@ -94,7 +94,7 @@ describe('varints', () => {
     );
   });
 
-  it('nothing is read beyond the limit, and a failed read does not move', () => {
+  it('never reads beyond the limit, and a failed read does not move the position', () => {
     const bytes = Buffer.from([0x80, 0x80, 0x01]);
     for (const limit of [0, 1, 2]) {
       const cursor = new VarintCursor(bytes, 0, limit);
@@ -106,7 +106,7 @@ describe('varints', () => {
 });
 
 describe('64-bit integers', () => {
-  it('every safe integer comes back, in the bytes of a BigInt', () => {
+  it('round-trip every safe integer in the bytes of a BigInt', () => {
     fc.assert(
       fc.property(safeInteger, (value) => {
         const bytes = Buffer.alloc(8);
@@ -118,7 +118,7 @@ describe('64-bit integers', () => {
   });
 
   it.each([2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n)])(
-    '%d is refused',
+    'reject %d',
     (value) => {
       const bytes = Buffer.alloc(8);
       bytes.writeBigInt64BE(value);

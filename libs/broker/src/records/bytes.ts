@@ -3,7 +3,10 @@ import { MalformedBytesError } from './malformed-bytes-error.js';
 const TWO_TO_27 = 0x800_0000;
 const TWO_TO_32 = 0x1_0000_0000;
 
-/** Reads an int64 exactly, or refuses it. Rounding cannot fool the test: beyond 2^53 - 1 it never rounds back below. */
+/**
+ * Reads an int64 exactly, or throws. The check is safe although the sum may be rounded: a value
+ * beyond 2^53 - 1 is never rounded back below it.
+ */
 export function readSafeInt64(bytes: Buffer, at: number): number {
   const value = bytes.readInt32BE(at) * TWO_TO_32 + bytes.readUInt32BE(at + 4);
   if (!Number.isSafeInteger(value)) {
@@ -20,9 +23,9 @@ export function writeSafeInt64(bytes: Buffer, at: number, value: number): void {
   bytes.writeUInt32BE(value - high * TWO_TO_32, at + 4);
 }
 
-/** How many bytes `value` takes as a zigzag varint; any safe integer. */
+/** Returns the size in bytes of `value` as a zigzag varint, for any safe integer. */
 export function sizeOfVarlong(value: number): number {
-  // The magnitude without the sign: zigzag shifts it left by one, so 6 bits fit the first byte.
+  // Zigzag shifts the magnitude left by one, so the first byte has 6 bits of it.
   let rest = value < 0 ? -(value + 1) : value;
   let size = 1;
   rest = Math.floor(rest / 64);
@@ -33,7 +36,7 @@ export function sizeOfVarlong(value: number): number {
   return size;
 }
 
-/** How many bytes an int32 takes as a zigzag varint. */
+/** Returns the size in bytes of an int32 as a zigzag varint. */
 export function sizeOfVarint(value: number): number {
   const zigzag = ((value << 1) ^ (value >> 31)) >>> 0;
   if (zigzag < 0x80) return 1;
@@ -42,7 +45,10 @@ export function sizeOfVarint(value: number): number {
   return zigzag < 0x1000_0000 ? 4 : 5;
 }
 
-/** Writes an int32 as a zigzag varint; returns the position behind it. The room is the caller's to ensure. */
+/**
+ * Writes an int32 as a zigzag varint and returns the position after it. The caller ensures that the
+ * buffer is large enough.
+ */
 export function writeVarint(bytes: Buffer, at: number, value: number): number {
   let zigzag = ((value << 1) ^ (value >> 31)) >>> 0;
   while (zigzag >= 0x80) {
@@ -53,12 +59,13 @@ export function writeVarint(bytes: Buffer, at: number, value: number): number {
   return at;
 }
 
-/** As {@link writeVarint}, for any safe integer. */
+/** Writes any safe integer; see {@link writeVarint}. */
 export function writeVarlong(bytes: Buffer, at: number, value: number): number {
   if (value === (value | 0)) return writeVarint(bytes, at, value);
   const sign = value < 0 ? 1 : 0;
   const magnitude = value < 0 ? -(value + 1) : value;
-  // 28 bits of zigzag low, the rest high: together they may have 54 bits, one more than a number holds.
+  // The low part has 28 bits of the zigzag value, the high part has the rest. Together they may
+  // have 54 bits, one more than a number holds.
   let high = Math.floor(magnitude / TWO_TO_27);
   let low = (((magnitude - high * TWO_TO_27) << 1) | sign) >>> 0;
   for (let group = 0; group < 4; group++) {
@@ -74,8 +81,8 @@ export function writeVarlong(bytes: Buffer, at: number, value: number): number {
 }
 
 /**
- * Reads zigzag varints from a stretch of bytes and never looks beyond `limit`. It moves forward
- * only when a read succeeds; it throws MalformedBytesError and nothing else.
+ * Reads zigzag varints and never reads beyond `limit`. Moves forward only when a read succeeds.
+ * Throws only MalformedBytesError.
  */
 export class VarintCursor {
   constructor(
@@ -84,7 +91,7 @@ export class VarintCursor {
     public limit: number,
   ) {}
 
-  /** An int32. Nearly all varints of a record are one byte long, so that case comes first. */
+  /** Reads an int32. Nearly all varints of a record are one byte long, so that case comes first. */
   varint(): number {
     const at = this.position;
     if (at < this.limit) {
@@ -97,7 +104,7 @@ export class VarintCursor {
     return this.longerVarint();
   }
 
-  /** An int64, as far as it is a safe integer. */
+  /** Reads an int64 if it is a safe integer. */
   varlong(): number {
     const at = this.position;
     if (at < this.limit) {

@@ -5,7 +5,7 @@ import { CODEC, type RecordCodec, type RecordInflater } from './codecs/record-co
 import { snappy } from './codecs/snappy.js';
 import { zstd } from './codecs/zstd.js';
 
-/** Which codecs can be read; a batch of any other is poison. */
+/** The codecs that can be read; a batch with any other codec is reported as poison. */
 export class CodecRegistry {
   private readonly codecs = new Map<number, RecordInflater>();
 
@@ -17,7 +17,7 @@ export class CodecRegistry {
     return this.codecs.get(id);
   }
 
-  /** Kafka's name for the number, known to us or not. */
+  /** Returns Kafka's name for the number, even if this registry cannot read the codec. */
   static nameOf(id: number): string {
     const entry = Object.entries(CODEC).find(([, known]) => known === id);
     return entry === undefined ? `codec ${id}` : entry[0];
@@ -26,21 +26,21 @@ export class CodecRegistry {
 
 export const standardCodecs = new CodecRegistry();
 
-/** What each compression is written with; undefined where this process cannot. */
-const WRITING: Readonly<Record<Exclude<Compression, 'none'>, RecordCodec | undefined>> = {
+/** The codec that writes each compression; undefined if this process cannot write it. */
+const WRITERS: Readonly<Record<Exclude<Compression, 'none'>, RecordCodec | undefined>> = {
   gzip,
   snappy,
   lz4,
   zstd: 'compress' in zstd ? zstd : undefined,
 };
 
-/** What producers of this process can write. */
+/** The compressions that producers of this process can write. */
 export const writableCompressions: readonly Compression[] = [
   'none',
-  ...(['gzip', 'snappy', 'lz4', 'zstd'] as const).filter((name) => WRITING[name] !== undefined),
+  ...(['gzip', 'snappy', 'lz4', 'zstd'] as const).filter((name) => WRITERS[name] !== undefined),
 ];
 
-/** Undefined for `'none'`, and for what is not among the `writableCompressions`. */
+/** Returns undefined for `'none'`, and for a compression that is not in `writableCompressions`. */
 export function codecOf(compression: Compression): RecordCodec | undefined {
-  return compression === 'none' ? undefined : WRITING[compression];
+  return compression === 'none' ? undefined : WRITERS[compression];
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { crc32c } from './crc32c.js';
 
-/** One bit at a time, straight from the polynomial. */
+/** Computes one bit at a time, directly from the polynomial. */
 function slowCrc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {
@@ -11,14 +11,14 @@ function slowCrc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-describe('CRC-32C', () => {
+describe('crc32c', () => {
   it.each([
     ['nothing', Buffer.alloc(0), 0],
     ['"123456789"', Buffer.from('123456789'), 0xe3069283],
     ['32 zeros (RFC 3720)', Buffer.alloc(32), 0x8a9136aa],
     ['32 times ff (RFC 3720)', Buffer.alloc(32, 0xff), 0x62a8ab43],
     ['0 up to 31 (RFC 3720)', Buffer.from(Array.from({ length: 32 }, (_, i) => i)), 0x46dd794e],
-  ])('of %s', (_name, bytes, expected) => {
+  ])('matches the known value of %s', (_name, bytes, expected) => {
     expect(crc32c(bytes)).toBe(expected);
   });
 

@@ -1,8 +1,11 @@
-/** Castagnoli's polynomial, bits reversed. */
+/** Castagnoli's polynomial with reversed bits. */
 const POLYNOMIAL = 0x82f63b78;
 const SLICES = 16;
 
-/** One table per slice, one behind the other: table n tells what a byte does that has n bytes behind it. */
+/**
+ * Contains one table per slice, one after the other. Table n has the effect of a byte that is
+ * followed by n bytes.
+ */
 const TABLES = createTables();
 
 function createTables(): Int32Array {
@@ -20,8 +23,8 @@ function createTables(): Int32Array {
 }
 
 /**
- * CRC-32C of `bytes` from `start` up to `end`, sixteen bytes at a time: measured twice as fast
- * as eight at a time, because fewer steps depend on the one before.
+ * Computes the CRC-32C of `bytes` from `start` to `end`, sixteen bytes at a time. Measured twice as
+ * fast as eight at a time, because fewer steps depend on the previous one.
  */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
   const table = TABLES;

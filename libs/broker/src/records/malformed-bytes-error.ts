@@ -1,12 +1,12 @@
 export interface MalformedBytesOptions {
   readonly cause?: unknown;
-  /** Where reading could go on, when the broken batch's own header can still be believed. */
+  /** The offset at which reading can continue, if the header of the broken batch is trustworthy. */
   readonly nextOffset?: number;
 }
 
 /**
- * Bytes that do not follow the format. Internal: whoever knows topic, partition and offset turns
- * it into an error of the port before it reaches a user.
+ * Bytes that do not follow the format. Internal: a caller that knows topic, partition and offset
+ * converts it into an error of the port before it reaches a user.
  */
 export class MalformedBytesError extends Error {
   readonly nextOffset: number | undefined;

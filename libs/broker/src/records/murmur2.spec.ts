@@ -19,7 +19,7 @@ const VECTORS: readonly [string, Buffer, number, readonly [number, number, numbe
   ['bytes beyond ASCII', Buffer.from('ff00807ffe', 'hex'), 1118688894, [0, 6, 94]],
 ];
 
-describe('murmur2 and the partition of a key, as Java has them', () => {
+describe('murmur2 and partitionForKey', () => {
   it.each(VECTORS)('%s', (_name, key, hash, [of3, of12, of100]) => {
     expect(murmur2(key)).toBe(hash);
     expect(partitionForKey(key, 3)).toBe(of3);
@@ -27,7 +27,7 @@ describe('murmur2 and the partition of a key, as Java has them', () => {
     expect(partitionForKey(key, 100)).toBe(of100);
   });
 
-  it('a key always stays with its partition, and with one partition there is no choice', () => {
+  it('a key always maps to the same partition, and to partition 0 if there is only one', () => {
     for (let index = 0; index < 100; index++) {
       expect(partitionForKey(Buffer.from(`key-${index}`), 1)).toBe(0);
     }

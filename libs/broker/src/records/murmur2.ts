@@ -1,7 +1,10 @@
 const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
 
-/** Java's `org.apache.kafka.common.utils.Utils.murmur2`: the same signed 32 bits for the same bytes. */
+/**
+ * Computes Java's `org.apache.kafka.common.utils.Utils.murmur2`: the same signed 32 bits for the
+ * same bytes.
+ */
 export function murmur2(bytes: Uint8Array): number {
   const length = bytes.length;
   const whole = length & ~3;
@@ -28,7 +31,10 @@ function mixTail(hash: number, bytes: Uint8Array, from: number): number {
   return Math.imul(mixed, MULTIPLIER);
 }
 
-/** The partition that every Java-compatible producer chooses for the key. An empty key is a key. */
+/**
+ * Returns the partition that every Java-compatible producer chooses for the key. An empty key is a
+ * key.
+ */
 export function partitionForKey(key: Uint8Array, partitionCount: number): number {
   return (murmur2(key) & 0x7fffffff) % partitionCount;
 }

@@ -18,12 +18,12 @@ export class VirtualRuntime implements Runtime {
   readonly #startedAt: number;
   readonly #timers = new Set<PendingTimer>();
   #elapsed = 0;
-  #order = 0;
-  #chance: number;
+  #nextOrder = 0;
+  #randomState: number;
 
   constructor({ startAt = 1_767_225_600_000, seed = 1 }: VirtualRuntimeOptions = {}) {
     this.#startedAt = startAt;
-    this.#chance = seed >>> 0;
+    this.#randomState = seed >>> 0;
   }
 
   /** Whole milliseconds, as the real clock tells them, though timers may be due in between. */
@@ -38,7 +38,7 @@ export class VirtualRuntime implements Runtime {
   setTimer(callback: () => void, delayMs: number): Timer {
     const timer = {
       dueAt: this.#elapsed + Math.max(delayMs, 0),
-      order: this.#order++,
+      order: this.#nextOrder++,
       callback,
     };
     this.#timers.add(timer);
@@ -51,8 +51,8 @@ export class VirtualRuntime implements Runtime {
 
   /** mulberry32: small, seedable, good enough for jitter. */
   random(): number {
-    this.#chance = (this.#chance + 0x6d2b79f5) >>> 0;
-    let mixed = this.#chance;
+    this.#randomState = (this.#randomState + 0x6d2b79f5) >>> 0;
+    let mixed = this.#randomState;
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;

@@ -9,13 +9,16 @@ import {
   type BrokerError,
 } from '../port/errors.js';
 
-/** Where an answer came from: one code asks for different reactions in different places. */
-export type Place =
+/**
+ * The kind of request that returned a code. The same code needs different reactions for different
+ * kinds.
+ */
+export type RequestKind =
   | 'findCoordinator'
   | 'join'
   | 'sync'
   | 'heartbeat'
-  /** ConsumerGroupHeartbeat (KIP-848), before we are a member and after. */
+  /** ConsumerGroupHeartbeat (KIP-848), before this consumer is a member and after. */
   | 'consumerJoin'
   | 'consumerHeartbeat'
   | 'commit'
@@ -23,63 +26,76 @@ export type Place =
   | 'fetch'
   | 'listOffsets'
   | 'produce'
-  /** InitProducerId, and what the coordinator of a transactional id is asked. */
+  /** InitProducerId, and all other requests to the coordinator of a transactional id. */
   | 'transaction'
-  /** Of a group, as part of a transaction. */
+  /** TxnOffsetCommit: offsets of a group, as part of a transaction. */
   | 'transactionOffsets'
   | 'admin';
 
 export type Reaction =
-  /** Nothing to mend: as good as success. */
+  /** The request has succeeded, or there was nothing to do. */
   | 'done'
-  /** Back off and send the same again. */
+  /** Back off and send the same request again. */
   | 'retry'
-  /** Forget the coordinator, find it, send the same again. */
+  /** Find the coordinator again, then repeat the request. */
   | 'find-coordinator'
-  /** The leader or the topic's shape changed: ask for metadata, then again. */
+  /**
+   * The leader or the partitions of the topic have changed. Refresh the metadata, then repeat the
+   * request.
+   */
   | 'refresh-metadata'
-  /** As refresh-metadata, but the records may have been written already. */
+  /** Same as refresh-metadata, but the records may have been written already. */
   | 'refresh-metadata-unknown'
-  /** Back off and again, but the records may have been written already. */
+  /** Same as retry, but the records may have been written already. */
   | 'retry-unknown'
-  /** Join again with the member id we have. */
+  /** Join again with the present member id. */
   | 'rejoin'
-  /** The group is rebalancing: hand back what we have, then join again. */
+  /** The group is rebalancing. Revoke the partitions, then join again. */
   | 'revoke'
-  /** Our partitions are somebody else's already; join again with the member id we have. */
+  /** Other members own our partitions already. Join again with the present member id. */
   | 'lost'
-  /** As lost, and the member id is worth nothing any more. */
+  /** Same as lost, but the member id is not valid any more. */
   | 'lost-rejoin-as-new'
-  /** Join again with the member id that came with the answer. */
+  /** Join again with the member id from the response. */
   | 'adopt-member-id'
-  /** The broker does not offer this protocol: use the older one. */
+  /** The broker does not support this group protocol. Use the classic one. */
   | 'fall-back'
-  /** The group is between two generations: again after the sync, if still ours. */
+  /**
+   * The group is between two generations. Repeat after the sync, if the partitions are still owned.
+   */
   | 'after-sync'
-  /** Not ours any more. */
+  /** The partitions belong to another member. */
   | 'fenced'
-  /** This offset is not in the log: the reset policy decides. */
+  /** The offset is not in the log. The reset policy decides. */
   | 'out-of-range'
-  /** Too large for the broker: send the records in smaller batches, a single one fails. */
+  /**
+   * The batch is too large for the broker. Send the records in smaller batches; a single record
+   * fails.
+   */
   | 'split'
-  /** Not written: the broker's account of the producer does not fit ours. Count anew in a new epoch. */
+  /**
+   * The batch was not written, because the broker's producer state differs from ours. Restart the
+   * sequence in a new epoch.
+   */
   | 'restart-sequence'
-  /** Not written: the producer id is of no use any more. Get a new one. */
+  /** The batch was not written, because the producer id is not valid any more. Get a new one. */
   | 'new-producer-id'
-  /** Nobody can mend it by trying again at once: say so by status and knock slowly. */
+  /** A quick retry cannot help. Report the error by status and retry slowly. */
   | 'slow-retry'
-  /** Another producer has our transactional id: this one must not go on. */
+  /** Another producer has taken over the transactional id. This producer must stop. */
   | 'producer-fenced'
-  /** The caller's request was wrong or forbidden. */
+  /** The request of the caller is invalid or not allowed. */
   | 'refuse';
 
 export interface BrokerCode {
   readonly code: number;
   readonly name: string;
   readonly meaning: string;
-  /** Whether the same request may succeed later. Decides the reaction wherever none is named. */
+  /**
+   * True if the same request may succeed later. Decides the reaction where `reactions` has none.
+   */
   readonly retriable: boolean;
-  readonly reactions: Partial<Record<Place, Reaction>>;
+  readonly reactions: Partial<Record<RequestKind, Reaction>>;
 }
 
 type Row = readonly [
@@ -87,10 +103,10 @@ type Row = readonly [
   name: string,
   retriable: boolean,
   meaning: string,
-  reactions?: Partial<Record<Place, Reaction>>,
+  reactions?: Partial<Record<RequestKind, Reaction>>,
 ];
 
-const COORDINATOR_MOVED: Partial<Record<Place, Reaction>> = {
+const COORDINATOR_MOVED: Partial<Record<RequestKind, Reaction>> = {
   join: 'find-coordinator',
   sync: 'find-coordinator',
   heartbeat: 'find-coordinator',
@@ -102,19 +118,22 @@ const COORDINATOR_MOVED: Partial<Record<Place, Reaction>> = {
   transactionOffsets: 'find-coordinator',
 };
 
-const LEADER_MOVED: Partial<Record<Place, Reaction>> = {
+const LEADER_MOVED: Partial<Record<RequestKind, Reaction>> = {
   fetch: 'refresh-metadata',
   listOffsets: 'refresh-metadata',
   produce: 'refresh-metadata',
 };
 
-/** A leader that steps down while it waits for its followers answers these after it has written. */
-const LEADERSHIP_LOST: Partial<Record<Place, Reaction>> = {
+/**
+ * A leader that loses its leadership while it waits for its followers returns these codes after the
+ * write.
+ */
+const LEADERSHIP_LOST: Partial<Record<RequestKind, Reaction>> = {
   ...LEADER_MOVED,
   produce: 'refresh-metadata-unknown',
 };
 
-const UNMENDABLE_IN_A_GROUP: Partial<Record<Place, Reaction>> = {
+const GROUP_MISCONFIGURED: Partial<Record<RequestKind, Reaction>> = {
   findCoordinator: 'slow-retry',
   join: 'slow-retry',
   sync: 'slow-retry',
@@ -213,7 +232,7 @@ const rows: readonly Row[] = [
     'the members of the group share no assignment protocol',
     { join: 'slow-retry', sync: 'rejoin' },
   ],
-  [24, 'INVALID_GROUP_ID', false, 'the group id is not allowed', UNMENDABLE_IN_A_GROUP],
+  [24, 'INVALID_GROUP_ID', false, 'the group id is not allowed', GROUP_MISCONFIGURED],
   [
     25,
     'UNKNOWN_MEMBER_ID',
@@ -235,7 +254,7 @@ const rows: readonly Row[] = [
     'INVALID_SESSION_TIMEOUT',
     false,
     'the session time-out is outside what the broker allows (group.min.session.timeout.ms, group.max.session.timeout.ms)',
-    UNMENDABLE_IN_A_GROUP,
+    GROUP_MISCONFIGURED,
   ],
   [
     27,
@@ -264,14 +283,14 @@ const rows: readonly Row[] = [
     'GROUP_AUTHORIZATION_FAILED',
     false,
     'the credentials do not allow access to the group',
-    UNMENDABLE_IN_A_GROUP,
+    GROUP_MISCONFIGURED,
   ],
   [
     31,
     'CLUSTER_AUTHORIZATION_FAILED',
     false,
     'the credentials do not allow this on the cluster',
-    UNMENDABLE_IN_A_GROUP,
+    GROUP_MISCONFIGURED,
   ],
   [32, 'INVALID_TIMESTAMP', false, 'the timestamp is outside what the topic allows'],
   [33, 'UNSUPPORTED_SASL_MECHANISM', false, 'the broker does not offer this SASL mechanism'],
@@ -281,7 +300,7 @@ const rows: readonly Row[] = [
     'UNSUPPORTED_VERSION',
     false,
     'the broker does not support this version of the request',
-    { ...UNMENDABLE_IN_A_GROUP, consumerJoin: 'fall-back', consumerHeartbeat: 'fall-back' },
+    { ...GROUP_MISCONFIGURED, consumerJoin: 'fall-back', consumerHeartbeat: 'fall-back' },
   ],
   [36, 'TOPIC_ALREADY_EXISTS', false, 'the topic exists already', { admin: 'done' }],
   [37, 'INVALID_PARTITIONS', false, 'the number of partitions is not allowed'],
@@ -355,7 +374,8 @@ const rows: readonly Row[] = [
     'GROUP_ID_NOT_FOUND',
     false,
     'the group does not exist',
-    // Before: it does, with members of another kind. After: it was deleted behind our back.
+    // Before the join, the group exists with members of another protocol. After the join, the group
+    // was deleted.
     { admin: 'done', consumerJoin: 'slow-retry', consumerHeartbeat: 'lost-rejoin-as-new' },
   ],
   [70, 'FETCH_SESSION_ID_NOT_FOUND', true, 'the fetch session is gone'],
@@ -402,7 +422,7 @@ const rows: readonly Row[] = [
     'GROUP_MAX_SIZE_REACHED',
     false,
     'the group has as many members as the broker allows (group.max.size)',
-    UNMENDABLE_IN_A_GROUP,
+    GROUP_MISCONFIGURED,
   ],
   [
     82,
@@ -485,7 +505,7 @@ const rows: readonly Row[] = [
   [120, 'TRANSACTION_ABORTABLE', false, 'the transaction has to be aborted'],
 ];
 
-/** Every broker error code we know, and the reaction decided for each place where it can come up. */
+/** All broker error codes that we know, with the reaction for each kind of request. */
 export const brokerCodes: ReadonlyMap<number, BrokerCode> = new Map(
   rows.map(([code, name, retriable, meaning, reactions = {}]) => [
     code,
@@ -505,24 +525,24 @@ export function describeCode(code: number): BrokerCode {
   );
 }
 
-/** What to do about a code in a place; 0 is always 'done'. */
-export function reactionTo(place: Place, code: number): Reaction {
+/** Returns the reaction to a code. The reaction to 0 is always 'done'. */
+export function reactionTo(place: RequestKind, code: number): Reaction {
   if (code === 0) return 'done';
   const known = describeCode(code);
   return known.reactions[place] ?? (known.retriable ? 'retry' : 'refuse');
 }
 
-/** What to grant, where whoever asked has nothing more exact to say. */
-const RIGHTS: Readonly<Record<string, string>> = {
+/** The ACLs to grant, for callers that have no better advice. */
+const REQUIRED_RIGHTS: Readonly<Record<string, string>> = {
   TOPIC_AUTHORIZATION_FAILED: 'Grant them Read on the topic to consume it, Write to produce.',
   GROUP_AUTHORIZATION_FAILED: 'Grant them Read on the group.',
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'Grant them Write on the transactional id.',
 };
 
-/** The typed error for a code, worded around what was being done. */
+/** Returns the typed error for a code. `doing` says which operation failed. */
 export function errorOfCode(code: number, doing: string, advice?: string): BrokerError {
   const { name, meaning, retriable } = describeCode(code);
-  const whatToDo = advice ?? RIGHTS[name] ?? '';
+  const whatToDo = advice ?? REQUIRED_RIGHTS[name] ?? '';
   const message = `${doing}: ${meaning} (${name}).${whatToDo ? ` ${whatToDo}` : ''}`;
   const options = { brokerCode: code };
   switch (name) {

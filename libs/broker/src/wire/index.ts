@@ -1,6 +1,6 @@
-/** What the rest of the driver knows of the network. Nothing outside this folder imports kafkajs. */
+/** Everything that the rest of the driver uses of the network. Only this folder imports kafkajs. */
 export * from './requests/admin-requests.js';
-export { type ApiRequest, kafkajsRequest, ownRequest } from './requests/api-request.js';
+export { type ApiRequest, kafkajsRequest, defineRequest } from './requests/api-request.js';
 export type { BearerToken } from './connection/oauth-bearer.js';
 export {
   brokerCodes,
@@ -8,12 +8,13 @@ export {
   errorOfCode,
   reactionTo,
   type BrokerCode,
-  type Place,
+  type RequestKind,
   type Reaction,
 } from './broker-codes.js';
 export { byTopic } from './requests/by-topic.js';
 export { ClusterFeatures } from './cluster/cluster-features.js';
-export { Cluster, CONTROL_LANE, type ClusterOptions, type Target } from './cluster/cluster.js';
+export { Cluster, CONTROL_CHANNEL, type ClusterOptions } from './cluster/cluster.js';
+export type { ClusterClient, ClusterRequestOptions, Target } from './cluster/cluster-client.js';
 export * from './requests/consumer-describe-request.js';
 export * from './requests/consumer-heartbeat-request.js';
 export * from './requests/fetch-request.js';
@@ -30,5 +31,5 @@ export { requireKafkajsVersion } from './connection/kafkajs-version.js';
 export * from './requests/offset-requests.js';
 export * from './requests/produce-request.js';
 export * from './requests/producer-id-request.js';
-export { transactionFlowOf, type TransactionFlow } from './cluster/transaction-flow.js';
+export { transactionProtocolOf, type TransactionProtocol } from './cluster/transaction-protocol.js';
 export * from './requests/transaction-requests.js';

@@ -1,7 +1,10 @@
-/** The parts of kafkajs 2.2.4 that the wire room uses. The package has no `exports` map and no types for them. */
+/**
+ * The internals of kafkajs 2.2.4 that we use. The package has no `exports` map and no types for
+ * them.
+ */
 
 declare module 'kafkajs/src/network/connection.js' {
-  /** What it makes is described in kafkajs-connection.ts, where our own declarations can refer to it. */
+  /** The instance type is in kafkajs-connection.ts, where it can refer to our own declarations. */
   const Connection: new (options: Record<string, unknown>) => unknown;
   export default Connection;
 }

@@ -18,10 +18,10 @@ import { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import { CircuitBreakerConfigFactory } from '../pipeline/resilience/circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from '../pipeline/resilience/resilience-decorator.js';
 import { SlidingCircuitBreaker } from '../pipeline/resilience/sliding-circuit-breaker.js';
-import { transactionsOf } from '../pipeline/transactions/binding-transactions.js';
+import { createSliceTransactions } from '../pipeline/transactions/create-slice-transactions.js';
 import type { BusSettings } from './bus-settings.js';
-import { FailureRoad } from './failure-handling.js';
-import { withoutEffect } from './start-warnings.js';
+import { FailureHandlingFactory } from './failure-handling-factory.js';
+import { ineffectiveOptionWarnings } from './start-warnings.js';
 
 /** Puts the containers of a binding around its handlers. */
 export class BindingBuilder {
@@ -44,7 +44,7 @@ export class BindingBuilder {
     // The tiers of a binding get the same one: it is their handler, too.
     const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
     const pauseBinding = (exceptionClass: string): void => this.#pause(binding, exceptionClass);
-    const road = new FailureRoad({
+    const road = new FailureHandlingFactory({
       ...failures,
       binding,
       breaker,
@@ -58,7 +58,7 @@ export class BindingBuilder {
     const processing = { binding, handlers, resilience, runtime, logger, deserializer };
     const driver = clusters.driver(binding.cluster);
     const processorOf = (tier: number, groupId: string): RecordProcessor => {
-      const transactions = transactionsOf({ binding, groupId, driver, runtime, logger });
+      const transactions = createSliceTransactions({ binding, groupId, driver, runtime, logger });
       return createBindingProcessor({ ...processing, tier, transactions });
     };
     return factory.create(binding, {
@@ -66,9 +66,9 @@ export class BindingBuilder {
       processor: road.around(processorOf(0, binding.groupId)),
       tierProcessor: (tier) => road.around(processorOf(tier.number, tier.groupId), tier),
       circuitBreaker: breaker,
-      publishTroubles: road.trouble,
+      publishProblems: road.publishProblems,
       alerts: road.alerts,
-      trials: road.trials,
+      halfOpenBlocker: road.halfOpenBlocker,
       counts: counters,
     });
   }
@@ -98,9 +98,17 @@ export class BindingBuilder {
     const { options } = this.settings.require(`register binding '${name}'`);
     const layers = [{ source: 'the registration', properties }];
     const others = (): ResolvedBinding[] => this.registry.listAll().map(({ config }) => config);
-    const { binding, inert, ...draft } = resolveDraft(name, layers, options.context, others());
+    const { binding, ineffective, ...draft } = resolveDraft(
+      name,
+      layers,
+      options.context,
+      others(),
+    );
     const own = draft.layers.slice(0, layers.length);
-    for (const warning of withoutEffect({ pendingKeys: keysWithoutEffect(own), inert }))
+    for (const warning of ineffectiveOptionWarnings({
+      pendingKeys: keysWithoutEffect(own),
+      ineffective,
+    }))
       this.logger.warn(warning);
     await this.formats.prepare([binding]);
     return () => {

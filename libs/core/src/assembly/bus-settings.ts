@@ -5,7 +5,7 @@ import {
   EventBusNotReadyException,
 } from '../errors/event-bus-state-errors.js';
 import type { Clusters } from './clusters.js';
-import type { FailureParts } from './failure-handling.js';
+import type { FailureParts } from './failure-handling-factory.js';
 
 interface Settled {
   readonly options: ResolvedOptions;
@@ -18,7 +18,7 @@ interface Settled {
 export class BusSettings {
   #settled: Settled | undefined;
 
-  settle(settled: Settled): void {
+  set(settled: Settled): void {
     this.#settled = settled;
   }
 

@@ -3,7 +3,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { EVENTBUS_DEFAULTS } from '../config/defaults.js';
 import { mergeLayers } from '../config/reading/merge-layers.js';
 import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
-import { Admission } from '../containers/shutdown/shutdown-gate.js';
+import { ShutdownGate } from '../containers/shutdown/shutdown-gate.js';
 import { CircuitBreakerLifecycleBridge } from '../containers/lifecycle/circuit-breaker-lifecycle-bridge.js';
 import { ContainerFactory } from '../containers/container-factory.js';
 import type { ContainerRegistration } from '../containers/container-registration.js';
@@ -12,11 +12,11 @@ import { EventBusConnector } from '../containers/lifecycle/event-bus-connector.j
 import { JoinSlots } from '../containers/lifecycle/join-slots.js';
 import { LifecycleManager } from '../containers/lifecycle/lifecycle-manager.js';
 import { ShutdownCoordinator } from '../containers/shutdown/shutdown-coordinator.js';
-import { startBindings, type StartupReport } from '../containers/lifecycle/startup.js';
+import { startBindings, type StartupReport } from '../containers/lifecycle/start-bindings.js';
 import { handlersOf } from '../discovery/exploring/match-handlers.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
-import { createIntakeSession } from '../consuming/session/intake-session.js';
-import { LaneMemory } from '../consuming/lanes/buffer-limit.js';
+import { createConsumingSession } from '../consuming/session/supervised-session.js';
+import { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { EventBusMetrics } from '../observability/event-bus-metrics.js';
 import { EventPublisher } from '../publisher/event-publisher.js';
 import {
@@ -26,10 +26,10 @@ import {
 import { BindingBuilder } from './binding-builder.js';
 import { BusSettings } from './bus-settings.js';
 import { Clusters } from './clusters.js';
-import { NO_FAILURE_PARTS, type FailureParts } from './failure-handling.js';
+import { NO_FAILURE_PARTS, type FailureParts } from './failure-handling-factory.js';
 import { publishTargets } from './publish-targets.js';
 import { TopicChecks } from '../topics/topic-checks.js';
-import { WrongStart } from './startup-errors.js';
+import { StartupErrors } from './startup-errors.js';
 
 const DEFAULT_CLUSTER = 'default';
 
@@ -52,11 +52,11 @@ export class EventBusKernel {
     readonly runtime: Runtime,
     readonly logger: DriverLogger,
   ) {
-    const admission = new Admission();
+    const shutdownGate = new ShutdownGate();
     const registry = new ContainerRegistry(runtime, logger);
     const drainTimeoutMs = (): number =>
       (this.#settings.options ?? EVENTBUS_DEFAULTS).shutdown.drainTimeoutMs;
-    const parts = { registry, admission, runtime, logger, drainTimeoutMs };
+    const parts = { registry, shutdownGate, runtime, logger, drainTimeoutMs };
     const lifecycle = new LifecycleManager(parts);
     new CircuitBreakerLifecycleBridge({ registry, lifecycle, logger }).attach();
     const driverOf = (cluster: string): BrokerDriver =>
@@ -67,11 +67,11 @@ export class EventBusKernel {
       runtime,
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).startup.concurrency,
     );
-    const createSession = createIntakeSession;
-    const memory = new LaneMemory(
+    const createSession = createConsumingSession;
+    const bufferLimit = new BufferLimit(
       () => (this.#settings.options ?? EVENTBUS_DEFAULTS).intake.bufferBytes,
     );
-    this.factory = new ContainerFactory({ createSession, slots, memory, runtime, logger });
+    this.factory = new ContainerFactory({ createSession, slots, bufferLimit, runtime, logger });
     const builder = new BindingBuilder(this.#settings, registry, lifecycle, runtime, logger);
     this.registry = registry;
     this.lifecycle = lifecycle;
@@ -117,9 +117,9 @@ export class EventBusKernel {
     errorHandling: KafkaErrorHandlerOptions = {},
   ): void {
     const { runtime, logger } = this;
-    this.#errorHandling = { ...toldOfExceptions(options), ...said(errorHandling) };
+    this.#errorHandling = { ...exceptionDetailOf(options), ...said(errorHandling) };
     const clusters = new Clusters(options.clusters, runtime, logger);
-    this.#settings.settle({
+    this.#settings.set({
       options,
       clusters,
       failures,
@@ -136,7 +136,7 @@ export class EventBusKernel {
     { bindings }: ResolvedOptions,
     handlers: readonly HandlerDefinition[],
   ): readonly ContainerRegistration[] {
-    const wrong = new WrongStart();
+    const wrong = new StartupErrors();
     const built = bindings.flatMap((binding) => {
       const own = handlersOf(binding, handlers);
       if (own.length === 0) return [];
@@ -148,7 +148,7 @@ export class EventBusKernel {
 
   start(): Promise<StartupReport> {
     for (const binding of this.options?.bindings ?? [])
-      if (!this.registry.get(binding)) this.#topics.look({ ...binding, isOnlyPublished: true });
+      if (!this.registry.get(binding)) this.#topics.request({ ...binding, isOnlyPublished: true });
     return startBindings(this.registry, this.lifecycle, this.logger);
   }
 
@@ -176,7 +176,7 @@ function said<T extends object>(options: T): T {
 }
 
 /** What the bus tells of no exception, it tells nowhere. */
-function toldOfExceptions({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
+function exceptionDetailOf({ context }: ResolvedOptions): KafkaErrorHandlerOptions {
   const { dlt } = mergeLayers(context.defaults).values;
   const { exceptionDetail, redact } = (dlt ?? {}) as KafkaErrorHandlerOptions;
   return { exceptionDetail, redact };

@@ -1,7 +1,7 @@
 import type { ProducerSession } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import type { ContainerRegistry } from '../containers/container-registry.js';
-import { nameOf, type BindingRef } from '../model/states/binding-ref.js';
+import { bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import type { PublishTarget } from '../publisher/event-publisher.js';
 import type { BusSettings } from './bus-settings.js';
@@ -13,7 +13,7 @@ export function publishTargets(
   formats: PayloadFormats,
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
-    const { clusters, options } = settings.require(`publish to binding '${nameOf(ref)}'`);
+    const { clusters, options } = settings.require(`publish to binding '${bindingNameOf(ref)}'`);
     // The drain takes bindings out of the registry while the last requests may still publish.
     const binding =
       registry.get(ref)?.config ??

@@ -1,26 +1,26 @@
 import type { Timer } from '@nest-event-bus/broker/runtime';
 import type { ResolvedOptions } from '../config/resolving/resolved-options.js';
 import type { DltHandlerDefinition } from '../discovery/exploring/dlt-handler-definition.js';
-import { concerns } from '../discovery/exploring/match-handlers.js';
+import { appliesTo } from '../discovery/exploring/match-handlers.js';
 import type { Discovered } from '../discovery/exploring/handler-explorer.js';
 import type { DltStrategy } from '../model/outcomes/dlt-strategy.js';
 import type { EventBusKernel } from './event-bus-kernel.js';
 
 /** Time for `app.enableShutdownHooks()` to be called after the application was initialised. */
-const HOOKS_PATIENCE_MS = 1_000;
+const HOOKS_CHECK_DELAY_MS = 1_000;
 
 /** What is no reason to stop, but nobody should have to find out by himself. */
-export function warnings(options: ResolvedOptions): readonly string[] {
-  return [...enablement(options), ...unused(options), ...withoutEffect(options)];
+export function startWarnings(options: ResolvedOptions): readonly string[] {
+  return [...enablement(options), ...unused(options), ...ineffectiveOptionWarnings(options)];
 }
 
 /** Of all bindings, or of one that is registered at run time. */
-export const withoutEffect = ({
+export const ineffectiveOptionWarnings = ({
   pendingKeys,
-  inert,
-}: Pick<ResolvedOptions, 'pendingKeys' | 'inert'>): readonly string[] => [
+  ineffective,
+}: Pick<ResolvedOptions, 'pendingKeys' | 'ineffective'>): readonly string[] => [
   ...pending(pendingKeys),
-  ...inert,
+  ...ineffective,
 ];
 
 function enablement({ enabled, bindings }: ResolvedOptions): readonly string[] {
@@ -44,7 +44,7 @@ function pending(pendingKeys: ResolvedOptions['pendingKeys']): readonly string[]
 }
 
 /** Strategies that somebody of the application has to carry out, where nobody does: their records are only stored. */
-export function unattendedStrategies(
+export function strategiesWithoutHandler(
   { bindings, enabled }: ResolvedOptions,
   { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
 ): readonly string[] {
@@ -65,14 +65,14 @@ export function unattendedStrategies(
 }
 
 /** What was found for a binding whose `dlt.strategy` never asks for it: it must not look as if it worked. */
-export function idleParts(
+export function unusedDltHandlers(
   { bindings, enabled }: ResolvedOptions,
   { dltHandlers, dltAlerts }: Pick<Discovered, 'dltHandlers' | 'dltAlerts'>,
 ): readonly string[] {
   if (enabled !== 'enabled') return [];
   const idle = (strategy: DltStrategy, found: readonly DltHandlerDefinition[]) =>
     found.filter((each) => {
-      const meant = bindings.filter((binding) => concerns(binding)(each));
+      const meant = bindings.filter((binding) => appliesTo(binding)(each));
       // One of another cluster may be registered later.
       const isForLater = each.cluster !== undefined && meant.length === 0;
       return !isForLater && !meant.some(({ dlt }) => dlt.strategy === strategy);
@@ -90,12 +90,12 @@ export function idleParts(
 }
 
 /** Without the hooks SIGTERM ends the process on the spot: nothing is drained. The timer is for who closes the bus before. */
-export function warnOfMissingShutdownHooks({ runtime, logger }: EventBusKernel): Timer {
+export function warnAboutMissingShutdownHooks({ runtime, logger }: EventBusKernel): Timer {
   const look = (): void => {
     if (process.listenerCount('SIGTERM') > 0) return;
     logger.warn(
       'Nobody listens to SIGTERM: the process would end without draining the event bus. Call app.enableShutdownHooks().',
     );
   };
-  return runtime.setTimer(look, HOOKS_PATIENCE_MS, { background: true });
+  return runtime.setTimer(look, HOOKS_CHECK_DELAY_MS, { background: true });
 }

@@ -5,7 +5,7 @@ import {
 import { HandlerDiscoveryException } from '../errors/handler-errors.js';
 
 /** Gathers what is wrong with options and with handlers, so that neither hides the other. */
-export class WrongStart {
+export class StartupErrors {
   readonly #violations: ConfigurationViolation[] = [];
   readonly #problems: string[] = [];
 

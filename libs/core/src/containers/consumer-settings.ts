@@ -1,6 +1,6 @@
 import type { ConsumerOptions } from '@nest-event-bus/broker';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
-import type { IntakeSettings } from '../consuming/session/intake.js';
+import type { ConsumingSettings } from '../consuming/session/consuming-session.js';
 
 /** For the commit and the way back into the group, after the handlers were given their time. */
 const REJOIN_GRACE_MS = 10_000;
@@ -33,7 +33,7 @@ export function tierConsumer(binding: ResolvedBinding, tier: ResolvedTier): Cons
   };
 }
 
-export function intakeSettings(binding: ResolvedBinding): IntakeSettings {
+export function consumingSettings(binding: ResolvedBinding): ConsumingSettings {
   return {
     ackMode: binding.ackMode,
     strictCommits: binding.commit.strict,

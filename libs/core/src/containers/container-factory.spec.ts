@@ -1,9 +1,9 @@
 import { complaintsOf } from '../config/configuration.spec-support.js';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
-import { binding, busWith, processor, tier } from './bus.spec-support.js';
+import { binding, busWith, processor, tier } from './bus-test-bed.spec-support.js';
 import { mainConsumer, tierConsumer } from './consumer-settings.js';
-import { noDriver } from './fake-intake.spec-support.js';
+import { noDriver } from './fake-sessions.spec-support.js';
 
 const withTiers = (change: Partial<ResolvedBinding> = {}): ResolvedBinding =>
   binding('orders', { tiers: [tier(1), tier(2, { concurrency: 3 })], ...change });
@@ -57,11 +57,11 @@ describe('what the factory builds of a binding', () => {
   it('touches neither the driver nor intake before it is started', () => {
     const bus = busWith();
     bus.build(withTiers());
-    expect(bus.intake.sessions).toEqual([]);
+    expect(bus.sessions.all).toEqual([]);
   });
 
   it('gives each session its processor, its driver and what the binding says', async () => {
-    const { factory, intake, runtime, logger } = busWith();
+    const { factory, sessions, runtime, logger } = busWith();
     const forTier: RecordProcessor = { process: processor.process };
     const built = factory.create(withTiers({ ackMode: 'MANUAL', maxPollRecords: 7 }), {
       driver: noDriver,
@@ -70,15 +70,15 @@ describe('what the factory builds of a binding', () => {
     });
     await built.mainContainer.start();
     await built.retryTierContainers[1]?.start();
-    expect(intake.session('eventbus-orders-0').options).toMatchObject({
+    expect(sessions.get('eventbus-orders-0').options).toMatchObject({
       containerId: 'eventbus-orders',
       sessionIndex: 0,
       settings: { ackMode: 'MANUAL', maxPollRecords: 7 },
     });
-    expect(intake.session('eventbus-orders-0').options).toEqual(
+    expect(sessions.get('eventbus-orders-0').options).toEqual(
       expect.objectContaining({ driver: noDriver, processor, runtime, logger }),
     );
-    expect(intake.session('eventbus-orders-retry-2-2').options.processor).toBe(forTier);
+    expect(sessions.get('eventbus-orders-retry-2-2').options.processor).toBe(forTier);
   });
 
   it('refuses a cluster that makes keys ambiguous', () => {
@@ -119,7 +119,7 @@ describe('what a binding says to its sessions', () => {
   });
 
   it('is passed on to intake as well', async () => {
-    const { build, intake } = busWith();
+    const { build, sessions } = busWith();
     const said = {
       maxPollRecords: 9,
       maxPollIntervalMs: 50_000,
@@ -136,7 +136,7 @@ describe('what a binding says to its sessions', () => {
         rebalance: { drainTimeoutMs: 4_000 },
       }),
     ).mainContainer.start();
-    expect(intake.session('eventbus-orders-0').options.settings).toEqual({
+    expect(sessions.get('eventbus-orders-0').options.settings).toEqual({
       ...said,
       ackMode: 'MANUAL',
       strictCommits: true,

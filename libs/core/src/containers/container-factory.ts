@@ -2,28 +2,28 @@ import type { BrokerDriver, ConsumerOptions, DriverLogger } from '@nest-event-bu
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
-import type { IntakeFactory } from '../consuming/session/intake.js';
-import type { LaneMemory } from '../consuming/lanes/buffer-limit.js';
+import type { ConsumingSessionFactory } from '../consuming/session/consuming-session.js';
+import type { BufferLimit } from '../consuming/lanes/buffer-limit.js';
 import { LingeringHandlers } from '../consuming/session/lingering-handlers.js';
 import type { RecordProcessor } from '../model/outcomes/outcome.js';
-import type { AlertsUnderWay } from '../model/states/alerts-under-way.js';
+import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
-import type { PublishTroubles } from '../model/outcomes/publish-problem.js';
-import type { TrialsOfOne } from '../model/states/half-open-blocker.js';
+import type { PublishProblems } from '../model/outcomes/publish-problems.js';
+import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import { bindingKey } from '../model/states/binding-ref.js';
-import { assemblyViolations } from './driver-requirements.js';
-import { intakeSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
+import { driverRequirementViolations } from './driver-requirements.js';
+import { consumingSettings, mainConsumer, tierConsumer } from './consumer-settings.js';
 import type { CircuitBreakerSlot, ContainerRegistration } from './container-registration.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 import { MessageContainer } from './message-container.js';
 import { staticMemberId, staticMemberWarning } from './lifecycle/static-members.js';
 
 export interface ContainerFactoryOptions {
-  readonly createSession: IntakeFactory;
+  readonly createSession: ConsumingSessionFactory;
   readonly slots: JoinSlots;
   /** Of the lanes of all containers. */
-  readonly memory: LaneMemory;
+  readonly bufferLimit: BufferLimit;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -36,11 +36,11 @@ export type ContainerParts = {
   /** The one that its processors ask. */
   readonly circuitBreaker?: CircuitBreaker;
   /** Of the topics that its failed records go to. */
-  readonly publishTroubles?: PublishTroubles;
+  readonly publishProblems?: PublishProblems;
   /** Of its dead letters. */
-  readonly alerts?: AlertsUnderWay;
+  readonly alerts?: PendingAlerts;
   /** Of its circuit. */
-  readonly trials?: TrialsOfOne | undefined;
+  readonly halfOpenBlocker?: HalfOpenBlocker | undefined;
   readonly counts?: BindingCounts;
 } & TierParts;
 
@@ -49,7 +49,7 @@ export type TierParts =
   | { readonly tiers?: 'create'; readonly tierProcessor: (tier: ResolvedTier) => RecordProcessor }
   | { readonly tiers: 'omit' };
 
-interface Blueprint {
+interface ContainerSpec {
   readonly id: string;
   readonly tier: number;
   readonly concurrency: number;
@@ -64,25 +64,25 @@ export class ContainerFactory {
   constructor(private readonly options: ContainerFactoryOptions) {}
 
   create(binding: ResolvedBinding, parts: ContainerParts): ContainerRegistration {
-    const violations = assemblyViolations({ binding, ...parts });
+    const violations = driverRequirementViolations({ binding, ...parts });
     if (violations.length > 0) throw new ConfigurationValidationException(violations);
     const { runtime, logger } = this.options;
     const warning = staticMemberWarning(binding, runtime.hostname());
     if (warning) logger.warn(warning);
     const circuitBreaker: CircuitBreakerSlot = Object.freeze({ current: parts.circuitBreaker });
-    const build = (blueprint: Blueprint): MessageContainer =>
+    const build = (blueprint: ContainerSpec): MessageContainer =>
       this.#container(binding, parts.driver, circuitBreaker, blueprint);
     return Object.freeze({
       bindingName: binding.name,
       cluster: binding.cluster,
       key: bindingKey(binding.cluster, binding.name),
       config: binding,
-      mainContainer: build(mainBlueprint(binding, parts.processor)),
-      retryTierContainers: Object.freeze(tierBlueprints(binding, parts).map(build)),
+      mainContainer: build(mainSpec(binding, parts.processor)),
+      retryTierContainers: Object.freeze(tierSpecs(binding, parts).map(build)),
       circuitBreaker,
-      publishTroubles: parts.publishTroubles,
+      publishProblems: parts.publishProblems,
       alerts: parts.alerts,
-      trials: parts.trials,
+      halfOpenBlocker: parts.halfOpenBlocker,
       counts: parts.counts,
       state: 'CREATED',
       since: this.options.runtime.now(),
@@ -96,10 +96,10 @@ export class ContainerFactory {
     binding: ResolvedBinding,
     driver: BrokerDriver,
     circuitBreaker: CircuitBreakerSlot,
-    { id, tier, concurrency, consumer, processor }: Blueprint,
+    { id, tier, concurrency, consumer, processor }: ContainerSpec,
   ): MessageContainer {
-    const { createSession, slots, memory, runtime, logger } = this.options;
-    const settings = intakeSettings(binding);
+    const { createSession, slots, bufferLimit, runtime, logger } = this.options;
+    const settings = consumingSettings(binding);
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
       id,
@@ -120,9 +120,9 @@ export class ContainerFactory {
           settings,
           processor,
           lingering,
-          memory,
+          bufferLimit,
           // Nobody but the bus writes to a retry topic, and what is in it is only there.
-          readsSuccessors: tier > 0,
+          readsRecreatedTopics: tier > 0,
           runtime,
           logger,
         }),
@@ -141,7 +141,7 @@ function memberOptions(
   return groupInstanceId === undefined ? consumer : { ...consumer, groupInstanceId };
 }
 
-function mainBlueprint(binding: ResolvedBinding, processor: RecordProcessor): Blueprint {
+function mainSpec(binding: ResolvedBinding, processor: RecordProcessor): ContainerSpec {
   return {
     id: `eventbus-${binding.name}`,
     tier: 0,
@@ -151,7 +151,7 @@ function mainBlueprint(binding: ResolvedBinding, processor: RecordProcessor): Bl
   };
 }
 
-function tierBlueprints(binding: ResolvedBinding, parts: ContainerParts): readonly Blueprint[] {
+function tierSpecs(binding: ResolvedBinding, parts: ContainerParts): readonly ContainerSpec[] {
   if (parts.tiers === 'omit') return [];
   return binding.retry.tiers.map((tier) => ({
     id: `eventbus-${binding.name}-retry-${tier.number}`,

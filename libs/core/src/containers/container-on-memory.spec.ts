@@ -1,10 +1,10 @@
 import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
-import { createIntakeSession } from '../consuming/session/intake-session.js';
+import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
 import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
-import { binding, busWith, tier } from './bus.spec-support.js';
+import { binding, busWith, tier } from './bus-test-bed.spec-support.js';
 
 type Process = (delivery: Delivery) => Outcome | Promise<Outcome>;
 
@@ -17,7 +17,7 @@ const quick: Partial<ResolvedBinding> = {
 };
 
 /** Real sessions on a broker in this process, in virtual time. */
-async function worldWith(
+async function testBedWith(
   process: Process = () => succeeded,
   runtime = new VirtualRuntime(),
   broker = new MemoryBroker({ runtime }),
@@ -32,7 +32,7 @@ async function worldWith(
     },
   };
   const bus = busWith({
-    real: { createSession: createIntakeSession, driver, runtime },
+    real: { createSession: createConsumingSession, driver, runtime },
     handle,
   });
   const done = async <T>(work: Promise<T>): Promise<T> => {
@@ -60,7 +60,7 @@ async function worldWith(
 
 describe('a binding on a broker', () => {
   it('has as many members as its concurrency, with disjoint partitions that are all of the topic', async () => {
-    const { add, lifecycle, done, members } = await worldWith();
+    const { add, lifecycle, done, members } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 3 }));
     await lifecycle.start('orders');
     await done(mainContainer.joined());
@@ -72,7 +72,7 @@ describe('a binding on a broker', () => {
   });
 
   it('handles every record once over pause, resume, stop and start', async () => {
-    const { add, lifecycle, done, write, handled, members } = await worldWith();
+    const { add, lifecycle, done, write, handled, members } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
     await lifecycle.start('orders');
     await done(mainContainer.joined());
@@ -95,7 +95,7 @@ describe('a binding on a broker', () => {
   });
 
   it('is not hurt by a retry topic that does not exist, and needs its own', async () => {
-    const { add, lifecycle, connector, runtime, done } = await worldWith();
+    const { add, lifecycle, connector, runtime, done } = await testBedWith();
     const { retryTierContainers } = add(binding('orders', { ...quick, tiers: [tier(1)] }));
     await lifecycle.start('orders');
     await runtime.advance(20_000);
@@ -115,7 +115,7 @@ describe('a binding on a broker', () => {
   });
 
   it('starts while the broker cannot be reached, is DOWN until it can, and stops in bounded time', async () => {
-    const { add, lifecycle, connector, broker, runtime, done } = await worldWith();
+    const { add, lifecycle, connector, broker, runtime, done } = await testBedWith();
     const cable = broker.faults.unplug({ clientId: 'bus' });
     const { mainContainer } = add(binding('orders', quick));
     expect(await lifecycle.start('orders')).toMatchObject({ state: 'RUNNING' });
@@ -135,9 +135,9 @@ describe('a binding on a broker', () => {
   });
 
   it('stays down while another process has its static member ids, until it is stopped and started', async () => {
-    const first = await worldWith();
+    const first = await testBedWith();
     const { done, write, runtime, broker } = first;
-    const second = await worldWith(undefined, runtime, broker);
+    const second = await testBedWith(undefined, runtime, broker);
     const config = binding('orders', { ...quick, concurrency: 2, staticMembership: true });
     const [{ mainContainer }, twin] = [first.add(config), second.add(config)];
     await first.lifecycle.start('orders');
@@ -170,7 +170,7 @@ describe('a binding on a broker', () => {
   });
 
   it('shuts down with the positions of handlers that did not end, and what is done committed', async () => {
-    const { add, lifecycle, shutdown, done, write, runtime, members } = await worldWith(
+    const { add, lifecycle, shutdown, done, write, runtime, members } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
     );
@@ -196,7 +196,7 @@ describe('a binding on a broker', () => {
   });
 
   it('shuts down with those positions, too, where what is done cannot be committed', async () => {
-    const { add, lifecycle, shutdown, done, write, broker, logger } = await worldWith(
+    const { add, lifecycle, shutdown, done, write, broker, logger } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
     );

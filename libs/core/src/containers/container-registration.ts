@@ -1,12 +1,12 @@
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
-import type { AlertsUnderWay } from '../model/states/alerts-under-way.js';
+import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
 import type { ContainerOperation } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/states/container-state.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
-import type { PublishTroubles } from '../model/outcomes/publish-problem.js';
-import type { TrialsOfOne } from '../model/states/half-open-blocker.js';
+import type { PublishProblems } from '../model/outcomes/publish-problems.js';
+import type { HalfOpenBlocker } from '../model/states/half-open-blocker.js';
 import type { MessageContainer } from './message-container.js';
 
 /** Where the circuit breaker of a binding is: one object for its main container and all its tiers. */
@@ -37,11 +37,11 @@ export interface ContainerRegistration {
   readonly retryTierContainers: readonly MessageContainer[];
   readonly circuitBreaker: CircuitBreakerSlot;
   /** Left out where nothing writes failed records anywhere. */
-  readonly publishTroubles: PublishTroubles | undefined;
+  readonly publishProblems: PublishProblems | undefined;
   /** Left out where nobody is told of dead letters. */
-  readonly alerts: AlertsUnderWay | undefined;
+  readonly alerts: PendingAlerts | undefined;
   /** Left out where the binding has no circuit breaker. */
-  readonly trials: TrialsOfOne | undefined;
+  readonly halfOpenBlocker: HalfOpenBlocker | undefined;
   /** Left out where nobody counts. */
   readonly counts: BindingCounts | undefined;
   readonly state: ContainerState;

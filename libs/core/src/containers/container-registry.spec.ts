@@ -3,7 +3,7 @@ import {
   BindingAlreadyExistsException,
   BindingNotFoundException,
 } from '../errors/container-errors.js';
-import { binding, busWith } from './bus.spec-support.js';
+import { binding, busWith } from './bus-test-bed.spec-support.js';
 import type { RegistryChange } from './container-registry.js';
 
 describe('the registry of bindings', () => {
@@ -35,13 +35,13 @@ describe('the registry of bindings', () => {
   });
 
   it('forgets what is unregistered and gives it back, running as it is', async () => {
-    const { registry, lifecycle, add, intake } = busWith();
+    const { registry, lifecycle, add, sessions } = busWith();
     add();
     await lifecycle.start('orders');
     const was = registry.unregister('orders');
     expect(was.state).toBe('RUNNING');
     expect(registry.listAll()).toEqual([]);
-    expect(intake.open).toHaveLength(1);
+    expect(sessions.open).toHaveLength(1);
     expect(() => registry.unregister('orders')).toThrow(BindingNotFoundException);
     await was.mainContainer.close();
   });

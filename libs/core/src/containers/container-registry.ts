@@ -7,7 +7,7 @@ import {
   BindingNotFoundException,
 } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/states/container-state.js';
-import { bindingKey, nameOf, type BindingRef } from '../model/states/binding-ref.js';
+import { bindingKey, bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { BindingPause, ContainerRegistration, LastCommand } from './container-registration.js';
 
 /** What becomes of a registration. What is left out stays as it was. */
@@ -71,7 +71,7 @@ export class ContainerRegistry {
     if (found) return found;
     const known = typeof ref === 'string' ? this.#names() : [...this.#registrations.keys()];
     throw new BindingNotFoundException(
-      typeof ref === 'string' ? ref : bindingKey(ref.cluster, nameOf(ref)),
+      typeof ref === 'string' ? ref : bindingKey(ref.cluster, bindingNameOf(ref)),
       known,
     );
   }

@@ -2,7 +2,7 @@ import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
-import type { DrainReport, IntakeSession } from '../consuming/session/intake.js';
+import type { DrainReport, ConsumingSession } from '../consuming/session/consuming-session.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { SessionView } from './health/container-status.js';
@@ -10,7 +10,7 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 /** Sessions bound themselves; these hold even if one breaks its word. Draining commits after its time-out, for 5 s of these 6. */
-const PATIENCE_MS = { pause: 15_000, resume: 15_000, drain: 6_000, close: 10_000 } as const;
+const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, drain: 6_000, close: 10_000 } as const;
 
 /** What draining left behind, and what went wrong meanwhile. */
 export interface ContainerDrain extends DrainReport {
@@ -30,13 +30,13 @@ export class ContainerRun {
   /** Resolves once all sessions have joined; rejects when the run ends before. */
   readonly joined: Promise<void>;
   readonly #ending = new AbortController();
-  readonly #failures = new Map<IntakeSession, SessionView['failure']>();
+  readonly #failures = new Map<ConsumingSession, SessionView['failure']>();
   readonly #subscriptions: readonly (() => void)[];
   #draining: Promise<ContainerDrain> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
-    readonly sessions: readonly IntakeSession[],
+    readonly sessions: readonly ConsumingSession[],
     private readonly options: ContainerRunOptions,
   ) {
     this.#subscriptions = sessions.map((session) => session.onStatus(() => options.onStatus()));
@@ -85,7 +85,7 @@ export class ContainerRun {
     const errors = await failuresOf(
       this.sessions.map((session) => async () => {
         const drained = session.drain(timeoutMs);
-        reports.push(await this.#bounded('drain', timeoutMs + PATIENCE_MS.drain, drained));
+        reports.push(await this.#withTimeout('drain', timeoutMs + TIMEOUTS_MS.drain, drained));
       }),
     );
     return {
@@ -95,7 +95,7 @@ export class ContainerRun {
     };
   }
 
-  async #join(session: IntakeSession): Promise<void> {
+  async #join(session: ConsumingSession): Promise<void> {
     try {
       await this.options.slots.join(session, this.#ending.signal);
     } catch (error) {
@@ -105,7 +105,7 @@ export class ContainerRun {
     }
   }
 
-  #failed(session: IntakeSession, error: Error): void {
+  #failed(session: ConsumingSession, error: Error): void {
     const { runtime, logger, onStatus } = this.options;
     this.#failures.set(session, { error, since: runtime.now() });
     logger.error('A session gave up joining its group', {
@@ -117,11 +117,11 @@ export class ContainerRun {
 
   async #onEach(
     operation: 'pause' | 'resume' | 'close',
-    act: (session: IntakeSession) => Promise<unknown>,
+    act: (session: ConsumingSession) => Promise<unknown>,
   ): Promise<void> {
     const failures = await failuresOf(
       this.sessions.map(
-        (session) => () => this.#bounded(operation, PATIENCE_MS[operation], act(session)),
+        (session) => () => this.#withTimeout(operation, TIMEOUTS_MS[operation], act(session)),
       ),
     );
     throwIfAny(
@@ -130,7 +130,7 @@ export class ContainerRun {
     );
   }
 
-  #bounded<T>(operation: string, patienceMs: number, work: Promise<T>): Promise<T> {
+  #withTimeout<T>(operation: string, patienceMs: number, work: Promise<T>): Promise<T> {
     const { runtime, containerId } = this.options;
     return within(
       runtime,

@@ -4,7 +4,7 @@ import { below, Violations } from '../config/validation/violations.js';
 import type { ConfigurationViolation } from '../errors/configuration-validation-exception.js';
 
 /** What a binding comes to together with its driver, which the rules of the configuration do not know. */
-export interface Assembly {
+export interface BindingWithDriver {
   readonly binding: ResolvedBinding;
   readonly driver: Pick<BrokerDriver, 'name' | 'capabilities'>;
 }
@@ -14,7 +14,7 @@ type Rule = readonly [
   key: string,
   value: (binding: ResolvedBinding) => unknown,
   /** undefined where nothing is wrong. */
-  complaint: (assembly: Assembly) => string | undefined,
+  complaint: (assembly: BindingWithDriver) => string | undefined,
 ];
 
 const RULES: readonly Rule[] = [
@@ -39,7 +39,9 @@ const RULES: readonly Rule[] = [
   ],
 ];
 
-export function assemblyViolations(assembly: Assembly): readonly ConfigurationViolation[] {
+export function driverRequirementViolations(
+  assembly: BindingWithDriver,
+): readonly ConfigurationViolation[] {
   const { binding } = assembly;
   const violations = new Violations(binding.name);
   for (const [rule, key, value, complaint] of RULES) {

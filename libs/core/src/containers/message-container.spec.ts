@@ -1,7 +1,7 @@
 import { ClosedError, ConnectionError, UnknownTopicError } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
-import { binding, busWith } from './bus.spec-support.js';
-import type { SessionScript } from './fake-intake.spec-support.js';
+import { binding, busWith } from './bus-test-bed.spec-support.js';
+import type { SessionScript } from './fake-sessions.spec-support.js';
 import type { MessageContainer } from './message-container.js';
 
 const never = (): Promise<never> => new Promise<never>(() => {});
@@ -11,12 +11,12 @@ function containerWith(
   scripts: readonly SessionScript[] = [],
 ): ReturnType<typeof busWith> & { container: MessageContainer } {
   const bus = busWith();
-  scripts.forEach((script, index) => bus.intake.scripts.set(`eventbus-orders-${index}`, script));
+  scripts.forEach((script, index) => bus.sessions.scripts.set(`eventbus-orders-${index}`, script));
   return { ...bus, container: bus.build(binding('orders', { concurrency })).mainContainer };
 }
 
 const calls = (bus: ReturnType<typeof containerWith>): readonly (readonly string[])[] =>
-  bus.intake.sessions.map((session) => session.calls);
+  bus.sessions.all.map((session) => session.calls);
 
 describe('starting a container', () => {
   it('opens as many sessions as its concurrency, and has joined when all of them have', async () => {
@@ -26,7 +26,7 @@ describe('starting a container', () => {
     await bus.container.start();
     void bus.container.joined().then(() => (joined = true));
     await bus.runtime.settle();
-    expect(bus.intake.sessions.map(({ id }) => id)).toEqual([
+    expect(bus.sessions.all.map(({ id }) => id)).toEqual([
       'eventbus-orders-0',
       'eventbus-orders-1',
       'eventbus-orders-2',
@@ -42,32 +42,32 @@ describe('starting a container', () => {
     await bus.container.start();
     await bus.runtime.settle();
     const error = new ConnectionError('refused');
-    bus.intake.session('eventbus-orders-1').becomes({ state: 'retrying', error });
+    bus.sessions.get('eventbus-orders-1').becomes({ state: 'retrying', error });
     expect(bus.container.status).toMatchObject({
       state: 'retrying',
       error,
       since: bus.runtime.now(),
     });
     const missing = new UnknownTopicError('orders.events');
-    bus.intake.session('eventbus-orders-1').becomes({ state: 'retrying', error: missing });
+    bus.sessions.get('eventbus-orders-1').becomes({ state: 'retrying', error: missing });
     expect(bus.container.status).toMatchObject({ state: 'topic-missing', error: missing });
   });
 
   it('closes what it opened when the driver refuses a session, and can be started again', async () => {
     const bus = containerWith(3);
-    bus.intake.refused.add('eventbus-orders-2');
+    bus.sessions.refused.add('eventbus-orders-2');
     await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
     expect(calls(bus)).toEqual([['close'], ['close']]);
-    bus.intake.refused.clear();
+    bus.sessions.refused.clear();
     await bus.container.start();
     await expect(bus.container.joined()).resolves.toBeUndefined();
   });
 
   it('is refused while it runs', async () => {
-    const { container, intake } = containerWith();
+    const { container, sessions } = containerWith();
     await container.start();
     await expect(container.start()).rejects.toThrow(/started already/);
-    expect(intake.sessions).toHaveLength(2);
+    expect(sessions.all).toHaveLength(2);
   });
 
   it('shows and logs a session that gives up, which its contract forbids', async () => {
@@ -97,7 +97,7 @@ describe('pausing a container', () => {
     await bus.container.pause('circuit').catch(() => undefined);
     await bus.container.resume('operator');
     expect(bus.container.status.pauses).toEqual(['circuit']);
-    expect(bus.intake.sessions.every(({ pauses }) => pauses.has('circuit'))).toBe(true);
+    expect(bus.sessions.all.every(({ pauses }) => pauses.has('circuit'))).toBe(true);
   });
 
   it('gives up on a session that does not answer', async () => {
@@ -149,10 +149,10 @@ describe('draining and closing a container', () => {
   });
 
   it('has nothing to drain and nothing to close before it was started', async () => {
-    const { container, intake } = containerWith();
+    const { container, sessions } = containerWith();
     expect(await container.drain(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
     await container.close();
-    expect(intake.sessions).toEqual([]);
+    expect(sessions.all).toEqual([]);
   });
 
   it('closes every session even if one refuses or hangs, and can be started again', async () => {
@@ -177,7 +177,7 @@ describe('draining and closing a container', () => {
     await bus.container.pause('operator');
     await bus.container.close();
     await bus.container.start();
-    expect(bus.intake.sessions).toHaveLength(2);
+    expect(bus.sessions.all).toHaveLength(2);
     expect(bus.container.status.pauses).toEqual([]);
   });
 
@@ -189,7 +189,7 @@ describe('draining and closing a container', () => {
     await bus.container.drain(1_000);
     await bus.container.close();
     expect(bus.runtime.pendingTimers).toBe(0);
-    expect(bus.intake.sessions.map(({ listeners }) => listeners)).toEqual([0, 0]);
+    expect(bus.sessions.all.map(({ listeners }) => listeners)).toEqual([0, 0]);
   });
 });
 
@@ -209,16 +209,16 @@ describe('what a container tells', () => {
       membershipsGivenUp: 0,
     };
     await bus.container.start();
-    for (const session of bus.intake.sessions) session.counts = counted;
+    for (const session of bus.sessions.all) session.counts = counted;
     expect(bus.container.counts).toMatchObject({ received: 10, inFlight: 2 });
     await bus.container.close();
     await bus.container.start();
-    const [first, second] = bus.intake.sessions;
+    const [first, second] = bus.sessions.all;
     if (first) first.counts = { ...counted, succeeded: 4, inFlight: 0 };
     await bus.container.close();
     await bus.container.start();
     if (second) second.counts = { ...counted, handedBack: 1, inFlight: 0 };
-    bus.intake.session('eventbus-orders-0').counts = counted;
+    bus.sessions.get('eventbus-orders-0').counts = counted;
     expect(bus.container.counts).toEqual({
       received: 15,
       succeeded: 10,
@@ -256,8 +256,8 @@ describe('a decision about the record that a partition waits for', () => {
   it('reaches the session that has the partition', async () => {
     const bus = containerWith(2);
     await bus.container.start();
-    bus.intake
-      .session('eventbus-orders-1')
+    bus.sessions
+      .get('eventbus-orders-1')
       .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
     expect(bus.container.decide(partition, 'skip')).toBe(true);
     expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
@@ -266,8 +266,8 @@ describe('a decision about the record that a partition waits for', () => {
   it('reaches it with the offset that is meant', async () => {
     const bus = containerWith(1);
     await bus.container.start();
-    bus.intake
-      .session('eventbus-orders-0')
+    bus.sessions
+      .get('eventbus-orders-0')
       .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'], undecidedOffset: 7 }] });
     expect(bus.container.decide({ ...partition, offset: 6 }, 'skip')).toBe(false);
     expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
@@ -278,8 +278,8 @@ describe('a decision about the record that a partition waits for', () => {
     expect(bus.container.decide(partition, 'retry')).toBe(false);
     await bus.container.start();
     expect(bus.container.decide(partition, 'retry')).toBe(false);
-    bus.intake
-      .session('eventbus-orders-0')
+    bus.sessions
+      .get('eventbus-orders-0')
       .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
     void bus.container.drain(1_000);
     expect(bus.container.decide(partition, 'retry')).toBe(false);

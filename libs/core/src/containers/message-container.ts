@@ -1,11 +1,11 @@
 import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
-import type { IntakeCounts, IntakeSession } from '../consuming/session/intake.js';
+import type { RecordCounts, ConsumingSession } from '../consuming/session/consuming-session.js';
 import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
-import { CountsLedger } from './health/container-counts.js';
+import { AccumulatedCounts } from './health/container-counts.js';
 import { ContainerRun, type ContainerDrain } from './container-run.js';
 import { aggregate, type ContainerStatus } from './health/container-status.js';
 import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
@@ -21,7 +21,7 @@ export interface MessageContainerOptions {
   /** Sessions, each a member of the group with partitions of its own. */
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
-  readonly openSession: (index: number) => IntakeSession;
+  readonly openSession: (index: number) => ConsumingSession;
   readonly slots: JoinSlots;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -37,7 +37,7 @@ export class MessageContainer {
   readonly tier: number;
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
-  readonly #ledger = new CountsLedger();
+  readonly #ledger = new AccumulatedCounts();
   readonly #listeners = new Set<(status: ContainerStatus) => void>();
   #run: ContainerRun | undefined;
   #stoppedSince: number;
@@ -63,11 +63,11 @@ export class MessageContainer {
       const failures = await failuresOf(opened.map((session) => () => session.close()));
       throwIfAny([refusal, ...failures], `Container '${this.id}' could not start`);
     }
-    this.#ledger.adopt(opened);
+    this.#ledger.addSessions(opened);
     this.#run = new ContainerRun(opened, {
       ...this.options,
       containerId: this.id,
-      onStatus: () => this.#tell(),
+      onStatus: () => this.#publishStatus(),
     });
   }
 
@@ -109,7 +109,7 @@ export class MessageContainer {
       if (this.#run !== run) return;
       this.#run = undefined;
       this.#stoppedSince = this.options.runtime.now();
-      this.#tell();
+      this.#publishStatus();
     });
   }
 
@@ -118,7 +118,7 @@ export class MessageContainer {
   }
 
   /** Over all starts; at any moment received = the sum of all others. */
-  get counts(): IntakeCounts {
+  get counts(): RecordCounts {
     return this.#ledger.counts;
   }
 
@@ -129,8 +129,8 @@ export class MessageContainer {
   }
 
   /** Without an await in between: a shutdown that begins now sees all of them or none. */
-  #openSessions(): { readonly opened: readonly IntakeSession[]; readonly refusal?: Error } {
-    const opened: IntakeSession[] = [];
+  #openSessions(): { readonly opened: readonly ConsumingSession[]; readonly refusal?: Error } {
+    const opened: ConsumingSession[] = [];
     try {
       for (let index = 0; index < this.concurrency; index++)
         opened.push(this.options.openSession(index));
@@ -140,7 +140,7 @@ export class MessageContainer {
     }
   }
 
-  #tell(): void {
+  #publishStatus(): void {
     const { status } = this;
     for (const listener of this.#listeners) {
       try {

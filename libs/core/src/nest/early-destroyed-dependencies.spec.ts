@@ -1,5 +1,8 @@
 import type { Component, ModulePlace } from './injection-graph.js';
-import { describeEarlyCloser, findEarlyClosers } from './early-destroyed-dependencies.js';
+import {
+  describeEarlyDestroyedDependency,
+  findEarlyDestroyedDependencies,
+} from './early-destroyed-dependencies.js';
 
 const root: ModulePlace = { name: 'Root', distance: 0 };
 const shop: ModulePlace = { name: 'ShopModule', distance: 1 };
@@ -44,12 +47,12 @@ interface Case {
 function find({ hosts, others = [], frozen = [] }: Case): readonly string[] {
   const bootstrap = component('EventBusBootstrap', bus);
   const waiting = [...hosts.filter((host) => !frozen.includes(host)), bootstrap];
-  return findEarlyClosers({
+  return findEarlyDestroyedDependencies({
     modules,
     components: [bootstrap, ...hosts, ...others],
     hosts: new Set(hosts.map(({ id }) => id)),
     drains: new Set(waiting.map(({ instance }) => instance as object)),
-  }).map(({ closer, user }) => `${String(closer.name)} of ${String(user.name)}`);
+  }).map(({ dependency, user }) => `${String(dependency.name)} of ${String(user.name)}`);
 }
 
 describe('what a handler uses is found when Nest closes it before the drain has ended', () => {
@@ -146,14 +149,14 @@ describe('the warning names the pool, its user and the cure', () => {
 
   it('in one module', () => {
     const user = component('Handlers', shop);
-    expect(describeEarlyCloser({ closer: pool, user })).toBe(
+    expect(describeEarlyDestroyedDependency({ dependency: pool, user })).toBe(
       'Pool in ShopModule may be closed at shutdown while a handler of Handlers in ShopModule still uses it: this version of Nest calls its onModuleDestroy before the event bus has drained. Provide Pool in a module of its own that ShopModule imports, or close it in onApplicationShutdown.',
     );
   });
 
   it('in two modules', () => {
     const user = component('Handlers', storage);
-    expect(describeEarlyCloser({ closer: pool, user })).toMatch(
+    expect(describeEarlyDestroyedDependency({ dependency: pool, user })).toMatch(
       /Close it in onApplicationShutdown, which comes after the drain\.$/,
     );
   });

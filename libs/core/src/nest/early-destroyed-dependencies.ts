@@ -11,8 +11,8 @@ export interface DestroyPlan {
 }
 
 /** What a handler uses, and Nest destroys before the drain has ended. */
-export interface EarlyCloser {
-  readonly closer: Component;
+export interface EarlyDestroyedDependency {
+  readonly dependency: Component;
   readonly user: Component;
 }
 
@@ -24,7 +24,9 @@ type Stage = readonly [module: number, step: number];
  * while they run. Nest 12 goes level by level, and leaves only rarer cases. Neither is asked for
  * its version: what it knows of its components says in which order they will go.
  */
-export function findEarlyClosers(plan: DestroyPlan): readonly EarlyCloser[] {
+export function findEarlyDestroyedDependencies(
+  plan: DestroyPlan,
+): readonly EarlyDestroyedDependency[] {
   const places = destroyOrder(plan.modules);
   const stage = (component: Component): Stage => stageOf(component, places);
   const destroyed = plan.components.filter(isDestroyed);
@@ -40,19 +42,22 @@ export function findEarlyClosers(plan: DestroyPlan): readonly EarlyCloser[] {
     const used = [...dependenciesOf(user, plan.components)].map(({ instance }) => instance);
     return early
       .filter(({ instance }) => used.includes(instance))
-      .map((closer) => ({ closer, user }));
+      .map((dependency) => ({ dependency, user }));
   });
 }
 
-export function describeEarlyCloser({ closer, user }: EarlyCloser): string {
-  const [pool, handlers] = [closer, user].map(
+export function describeEarlyDestroyedDependency({
+  dependency,
+  user,
+}: EarlyDestroyedDependency): string {
+  const [pool, handlers] = [dependency, user].map(
     ({ name, host }) => `${String(name)} in ${host?.name}`,
   );
-  return `${pool} may be closed at shutdown while a handler of ${handlers} still uses it: this version of Nest calls its onModuleDestroy before the event bus has drained. ${cure(closer, user)}`;
+  return `${pool} may be closed at shutdown while a handler of ${handlers} still uses it: this version of Nest calls its onModuleDestroy before the event bus has drained. ${remedy(dependency, user)}`;
 }
 
 /** Only what lives as long as the application has a hook, which comes before those of other modules. */
-function cure({ name, host }: Component, user: Component): string {
+function remedy({ name, host }: Component, user: Component): string {
   const isAsEarlyAsItsUser = host === user.host && user.isDependencyTreeStatic();
   return isAsEarlyAsItsUser
     ? `Provide ${String(name)} in a module of its own that ${host?.name} imports, or close it in onApplicationShutdown.`

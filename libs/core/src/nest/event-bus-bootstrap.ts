@@ -16,27 +16,27 @@ import { HandlerExplorer, type Discovered } from '../discovery/exploring/handler
 import { matchDltHandlers, matchHandlers } from '../discovery/exploring/match-handlers.js';
 import { ConfigurationValidationException } from '../errors/configuration-validation-exception.js';
 import {
-  describeEarlyCloser,
-  findEarlyClosers,
-  type EarlyCloser,
+  describeEarlyDestroyedDependency,
+  findEarlyDestroyedDependencies,
+  type EarlyDestroyedDependency,
 } from './early-destroyed-dependencies.js';
 import { EventBusKernel } from '../assembly/event-bus-kernel.js';
 import { FeatureBindings } from './feature-bindings.js';
 import { findConsumers, withConsumers } from './feature-consumer.js';
 import { drainBeforeDestroy } from './host-hooks.js';
 import { EVENT_BUS_OPTIONS } from './module-options.js';
-import { providedParts, type ProvidedParts } from './optional-providers.js';
+import { readOptionalProviders, type OptionalProviders } from './optional-providers.js';
 import {
-  idleParts,
-  unattendedStrategies,
-  warnings,
-  warnOfMissingShutdownHooks,
+  unusedDltHandlers,
+  strategiesWithoutHandler,
+  startWarnings,
+  warnAboutMissingShutdownHooks,
 } from '../assembly/start-warnings.js';
-import { WrongStart } from '../assembly/startup-errors.js';
+import { StartupErrors } from '../assembly/startup-errors.js';
 
 interface Settled {
   readonly options: ResolvedOptions;
-  readonly parts: ProvidedParts;
+  readonly parts: OptionalProviders;
 }
 
 /** The bus in the life of its application: checked, started, drained and closed when Nest says so. */
@@ -59,7 +59,7 @@ export class EventBusBootstrap
     this.#refuseSecondBus();
     const consumers = findConsumers(this.discovery.getProviders());
     const discovered = withConsumers(this.explorer.explore(), consumers);
-    const { options, parts } = this.#settle(discovered);
+    const { options, parts } = this.#resolveOptions(discovered);
     const { dltHandlers, dltAlerts } = discovered;
     await this.kernel.prepare(options);
     const failures = { classifier: parts.classifier, dltHandlers, dltAlerts };
@@ -67,9 +67,9 @@ export class EventBusBootstrap
     if (options.enabled === 'enabled') this.#drainBefore(discovered);
     if (options.enabled === 'disabled') this.kernel.logger.info('The event bus is switched off.');
     for (const warning of [
-      ...warnings(options),
-      ...idleParts(options, discovered),
-      ...unattendedStrategies(options, discovered),
+      ...startWarnings(options),
+      ...unusedDltHandlers(options, discovered),
+      ...strategiesWithoutHandler(options, discovered),
     ])
       this.kernel.logger.warn(warning);
   }
@@ -78,7 +78,7 @@ export class EventBusBootstrap
   async onApplicationBootstrap(): Promise<void> {
     if (this.kernel.options?.enabled !== 'enabled') return;
     await this.kernel.start();
-    this.#hooksWarning = warnOfMissingShutdownHooks(this.kernel);
+    this.#hooksWarning = warnAboutMissingShutdownHooks(this.kernel);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -91,11 +91,11 @@ export class EventBusBootstrap
   }
 
   /** Handlers, providers and options tell what is wrong with them together. */
-  #settle(discovered: Discovered): Settled {
-    const wrong = new WrongStart();
+  #resolveOptions(discovered: Discovered): Settled {
+    const wrong = new StartupErrors();
     wrong.addProblems(discovered.problems);
     const violations = new Violations();
-    const parts = providedParts(this.discovery.getProviders(), violations);
+    const parts = readOptionalProviders(this.discovery.getProviders(), violations);
     wrong.addViolations(violations.all);
     const options = wrong.try(() => this.#resolve(discovered, parts));
     if (options?.enabled === 'enabled') wrong.addProblems(misfits(options, discovered));
@@ -103,7 +103,7 @@ export class EventBusBootstrap
     return { options: options!, parts };
   }
 
-  #resolve({ handlers }: Discovered, { naming }: ProvidedParts): ResolvedOptions {
+  #resolve({ handlers }: Discovered, { naming }: OptionalProviders): ResolvedOptions {
     const features = this.#instancesOf(FeatureBindings);
     for (const feature of features) feature.claim();
     return resolveOptions(this.options, {
@@ -137,15 +137,18 @@ export class EventBusBootstrap
     // Found after the hooks were added: a frozen host does not wait for the drain.
     const instances = hosts.map(({ instance }) => instance);
     const drains = instances.filter((host) => Object.isExtensible(host));
-    for (const early of this.#earlyClosers(hostIds, [...drains, this])) {
-      if (!drainBeforeDestroy(early.closer.instance as object, drain))
-        logger.warn(describeEarlyCloser(early));
+    for (const early of this.#findEarlyDestroyed(hostIds, [...drains, this])) {
+      if (!drainBeforeDestroy(early.dependency.instance as object, drain))
+        logger.warn(describeEarlyDestroyedDependency(early));
     }
   }
 
-  #earlyClosers(hostIds: readonly string[], drains: readonly object[]): readonly EarlyCloser[] {
+  #findEarlyDestroyed(
+    hostIds: readonly string[],
+    drains: readonly object[],
+  ): readonly EarlyDestroyedDependency[] {
     const modules = [...this.modules.values()];
-    const found = findEarlyClosers({
+    const found = findEarlyDestroyedDependencies({
       modules,
       components: modules.flatMap(({ providers, controllers, injectables }) => [
         ...providers.values(),
@@ -156,7 +159,7 @@ export class EventBusBootstrap
       drains: new Set(drains),
     });
     // Several handlers may use one pool: its hook waits once.
-    return [...new Map(found.map((early) => [early.closer.instance, early])).values()];
+    return [...new Map(found.map((early) => [early.dependency.instance, early])).values()];
   }
 
   #refuseSecondBus(): void {

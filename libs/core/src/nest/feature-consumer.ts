@@ -162,7 +162,7 @@ function inspect(
   const invoke = scoped ? scopedInvoke(scoped) : definition.invoke;
   return {
     handlers: [
-      { ...definition, invoke, invokeWith: refuseGlobalEnhancers(definition.origin, invoke) },
+      { ...definition, invoke, invokeWith: rejectGlobalEnhancers(definition.origin, invoke) },
     ],
     hosts: scoped ? [] : [{ instance: target, module: wrapper.host?.name ?? 'EventBusModule' }],
     hostIds: [wrapper.id],
@@ -201,7 +201,7 @@ function callProblems(host: HandlerHost, { handle }: MessageHandler): readonly s
   return [];
 }
 
-function refuseGlobalEnhancers(
+function rejectGlobalEnhancers(
   origin: string,
   invoke: HandlerDefinition['invoke'],
 ): NonNullable<HandlerDefinition['invokeWith']> {

@@ -14,7 +14,7 @@ import type { KafkaErrorHandlerOptions } from '../failures/routing/kafka-error-h
 type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /** What an application may provide for all its bindings. */
-export interface ProvidedParts {
+export interface OptionalProviders {
   readonly classifier: ExceptionClassifier | undefined;
   readonly naming: TopicNamingStrategy | undefined;
   readonly errorHandling: KafkaErrorHandlerOptions | undefined;
@@ -49,18 +49,18 @@ const ERROR_HANDLING: Part<KafkaErrorHandlerOptions> = {
 };
 
 /** Of whatever module. What cannot be used is a violation, since the defaults would decide in its place. */
-export function providedParts(
+export function readOptionalProviders(
   providers: readonly InstanceWrapper[],
   violations: Violations,
-): ProvidedParts {
+): OptionalProviders {
   return {
-    classifier: providedPart(providers, CLASSIFIER, violations),
-    naming: providedPart(providers, NAMING, violations),
-    errorHandling: providedPart(providers, ERROR_HANDLING, violations),
+    classifier: readOptionalProvider(providers, CLASSIFIER, violations),
+    naming: readOptionalProvider(providers, NAMING, violations),
+    errorHandling: readOptionalProvider(providers, ERROR_HANDLING, violations),
   };
 }
 
-function providedPart<T>(
+function readOptionalProvider<T>(
   providers: readonly InstanceWrapper[],
   { name, token, has, isOne }: Part<T>,
   violations: Violations,

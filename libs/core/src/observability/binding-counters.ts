@@ -1,7 +1,7 @@
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker, CircuitTransition } from '../model/states/circuit-breaker.js';
 import type { DltCause, DltReason } from '../model/records/dlt-record.js';
-import type { FailureObserver, FailurePlace } from '../model/outcomes/failure-observer.js';
+import type { FailureObserver, FailureLocation } from '../model/outcomes/failure-observer.js';
 import { KnownValues } from './known-values.js';
 import { LabelledCounter } from './labelled-counter.js';
 
@@ -27,15 +27,15 @@ export class BindingCounters implements BindingCounts, FailureObserver {
     );
   }
 
-  failed(place: FailurePlace, exception: string): void {
+  failed(place: FailureLocation, exception: string): void {
     this.#failures.increment({ ...placed(place), exception: this.#exceptions.nameOf(exception) });
   }
 
-  retried(place: FailurePlace, to: number): void {
+  retried(place: FailureLocation, to: number): void {
     this.#retries.increment({ ...placed(place), to: String(to) });
   }
 
-  deadLettered(place: FailurePlace, reason: DltReason, cause: DltCause): void {
+  deadLettered(place: FailureLocation, reason: DltReason, cause: DltCause): void {
     this.#deadLetters.increment({ ...placed(place), reason, cause });
   }
 
@@ -56,4 +56,4 @@ export class BindingCounters implements BindingCounts, FailureObserver {
   }
 }
 
-const placed = ({ topic, tier }: FailurePlace): Placed => ({ topic, tier: String(tier) });
+const placed = ({ topic, tier }: FailureLocation): Placed => ({ topic, tier: String(tier) });

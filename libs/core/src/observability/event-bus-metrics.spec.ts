@@ -1,14 +1,14 @@
 import type { BindingCounts } from '../model/states/binding-counts.js';
 import type { CircuitBreaker, CircuitState } from '../model/states/circuit-breaker.js';
-import type { PublishTroubles } from '../model/outcomes/publish-problem.js';
-import { binding, busWith, processor, tier } from '../containers/bus.spec-support.js';
-import { noDriver } from '../containers/fake-intake.spec-support.js';
+import type { PublishProblems } from '../model/outcomes/publish-problems.js';
+import { binding, busWith, processor, tier } from '../containers/bus-test-bed.spec-support.js';
+import { noDriver } from '../containers/fake-sessions.spec-support.js';
 import { EventBusMetrics } from './event-bus-metrics.js';
 import type { MetricSample } from './metric-family.js';
 
 interface Besides {
   readonly circuitBreaker?: CircuitBreaker;
-  readonly publishTroubles?: PublishTroubles;
+  readonly publishProblems?: PublishProblems;
   readonly counts?: BindingCounts;
 }
 
@@ -58,10 +58,10 @@ describe('The figures', () => {
   });
 
   it('are those that the sessions have counted, all of them together', async () => {
-    const { add, samples, values, lifecycle, intake } = worldOf();
+    const { add, samples, values, lifecycle, sessions } = worldOf();
     add(binding('orders', { concurrency: 2 }));
     await lifecycle.start('orders');
-    intake.sessions.forEach((session) => {
+    sessions.all.forEach((session) => {
       session.counts = {
         received: 28,
         succeeded: 1,
@@ -109,12 +109,12 @@ describe('The figures', () => {
   });
 
   it('of pauses tell the reasons, of containers and of partitions', async () => {
-    const { add, samples, lifecycle, intake } = worldOf();
+    const { add, samples, lifecycle, sessions } = worldOf();
     add();
     await lifecycle.start('orders');
     await lifecycle.pause('orders');
     const topic = 'orders.events';
-    intake.session('eventbus-orders-0').becomes({
+    sessions.get('eventbus-orders-0').becomes({
       partitionPauses: [
         { topic, partition: 0, reasons: ['backoff'] },
         { topic, partition: 1, reasons: ['backoff', 'backpressure'] },
@@ -186,7 +186,7 @@ describe('The figures', () => {
     const { add, samples } = worldOf();
     const trouble = { topic: 'orders.DLT', error: new Error('gone'), since: 0, lastSeen: 0 };
     add(binding(), {
-      publishTroubles: { all: [trouble], onChange: () => () => undefined, clear: () => undefined },
+      publishProblems: { all: [trouble], onChange: () => () => undefined, clear: () => undefined },
     });
     expect(samples('publish.troubles')).toEqual([
       { labels: { binding: 'orders', cluster: 'default', topic: 'orders.DLT' }, value: 1 },
@@ -204,10 +204,10 @@ describe('The figures', () => {
   });
 
   it('of a binding that is registered again are there once, and begin anew', async () => {
-    const { add, samples, lifecycle, connector, intake } = worldOf();
+    const { add, samples, lifecycle, connector, sessions } = worldOf();
     add();
     await lifecycle.start('orders');
-    const session = intake.session('eventbus-orders-0');
+    const session = sessions.get('eventbus-orders-0');
     session.counts = { ...session.counts, received: 5, succeeded: 5 };
     await connector.unregister('orders');
     add();

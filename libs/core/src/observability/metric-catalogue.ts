@@ -119,8 +119,8 @@ export const METRIC_CATALOGUE: readonly MetricDefinition[] = Object.freeze([
     name: 'eventbus.publish.troubles',
     type: 'gauge',
     help: '1 for each retry or dead-letter topic that could not be written to when it was last tried.',
-    read: ({ labels, registration: { publishTroubles } }) =>
-      (publishTroubles?.all ?? []).map(({ topic }) => ({ labels: { ...labels, topic }, value: 1 })),
+    read: ({ labels, registration: { publishProblems } }) =>
+      (publishProblems?.all ?? []).map(({ topic }) => ({ labels: { ...labels, topic }, value: 1 })),
   },
   {
     name: 'eventbus.poll.interval.safety.triggered',

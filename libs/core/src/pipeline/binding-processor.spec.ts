@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
-import { LaneDelivery, NO_PAST } from '../consuming/lanes/lane-delivery.js';
+import { LaneDelivery, FIRST_DELIVERY } from '../consuming/lanes/lane-delivery.js';
 import type { EventContext } from '../model/records/event-context.js';
 import type { EventRecord } from '../model/records/event-record.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';
@@ -198,7 +198,7 @@ describe('a delivery that is called off while its record is prepared', () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const { record } = deliveryOf({ value: 1 });
-    const [calm, calledOff] = [0, 1].map(() => new LaneDelivery(record, NO_PAST, 0, 0));
+    const [calm, calledOff] = [0, 1].map(() => new LaneDelivery(record, FIRST_DELIVERY, 0, 0));
     const processor = processorOf([keep], { deserializer });
     const outcomes = [calm, calledOff].map(async (each) => processor.process(each!));
     calledOff!.abortWaits(new Error('paused'));

@@ -10,13 +10,13 @@ import type { HandlerStep } from './dispatch/handler-step.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency-interceptor.js';
 import { jsonDeserializer } from './decoding/plain-formats.js';
 import { Preparation, type Prepared } from './dispatch/preparation.js';
-import { isPromiseLike } from './promise-like.js';
-import { isCalledOff } from './resilience/delivery-retry.js';
+import { isPromiseLike } from './is-promise-like.js';
+import { isCancelled } from './resilience/delivery-retry.js';
 import { PreparationRetry } from './resilience/preparation-retry.js';
 import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
-import { bySeek, RetryConfigFactory } from './resilience/retry-config-factory.js';
+import { withSeekMode, RetryConfigFactory } from './resilience/retry-config-factory.js';
 import { SliceProcessor } from './dispatch/slice-processor.js';
-import { failedWith } from './decoding/thrown-error.js';
+import { failedWith } from './to-error.js';
 import type { SliceTransactions } from './transactions/slice-transactions.js';
 import { TransactionStep } from './transactions/transaction-step.js';
 import { TransactionalProcessor } from './transactions/transactional-processor.js';
@@ -62,7 +62,11 @@ export function createBindingProcessor({
   const step = withIdempotency(resilience, { binding, runtime, transactions });
   const isOfSlices = handlers.some(({ form }) => form === 'slice');
   const config = new RetryConfigFactory().create(binding, logger);
-  const retry = new PreparationRetry(isOfSlices ? bySeek(config) : config, preparation, runtime);
+  const retry = new PreparationRetry(
+    isOfSlices ? withSeekMode(config) : config,
+    preparation,
+    runtime,
+  );
   const processor = isOfSlices
     ? new SliceProcessor(preparation, step, retry)
     : new BindingProcessor(preparation, step, retry);
@@ -104,7 +108,7 @@ class BindingProcessor implements RecordProcessor {
     try {
       prepared = this.preparation.prepare(delivery);
     } catch (error) {
-      prepared = this.retry.after(error, delivery);
+      prepared = this.retry.retryAfter(error, delivery);
     }
     return isPromiseLike(prepared) ? this.#invokeLater(delivery, prepared) : this.#invoke(prepared);
   }
@@ -124,10 +128,10 @@ class BindingProcessor implements RecordProcessor {
     try {
       prepared = await preparing;
     } catch (error) {
-      prepared = await this.retry.after(error, delivery);
+      prepared = await this.retry.retryAfter(error, delivery);
     }
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    if (isCalledOff(delivery)) return handedBack;
+    if (isCancelled(delivery)) return handedBack;
     try {
       return await this.#invoke(prepared);
     } catch (error) {

@@ -32,7 +32,7 @@ function camelCased(
     const key = known.has(camel) ? camel : written;
     const shape = known.get(key);
     const at = `${path}.${written}`;
-    if (entries.has(key)) rejectTwice(at, key, violations);
+    if (entries.has(key)) rejectDuplicateKey(at, key, violations);
     entries.set(key, shape ? below(shape, value, at, violations) : value);
   }
   // fromEntries defines keys: `__proto__` stays a key like any other, and is refused later.
@@ -66,7 +66,7 @@ function below(
 const mapAsList = (value: unknown): unknown =>
   isPlainObject(value) ? Object.entries(value).map(([match, tier]) => ({ match, tier })) : value;
 
-function rejectTwice(path: string, key: string, violations: Violations): void {
+function rejectDuplicateKey(path: string, key: string, violations: Violations): void {
   const message = `'${key}' is given twice, in two spellings. Remove one of them.`;
   violations.add('KEY_TWICE', path, undefined, message);
 }

@@ -2,7 +2,7 @@ import { EventBusProperties } from '../config/properties/event-bus-properties.js
 import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
 import type { PropertiesClass, PropertyShape } from '../config/properties/property-decorators.js';
 import { propertiesOf } from '../config/properties/property-tree.js';
-import { fromText, listed } from './text-value.js';
+import { fromText, splitList } from './text-value.js';
 import { OptionsBuilder, type OptionPath } from './options-builder.js';
 
 export interface EnvironmentOptions {
@@ -104,7 +104,7 @@ const wordsOf = (key: string): readonly string[] =>
 
 function valueOf(shape: PropertyShape, text: string): unknown {
   if (shape.kind !== 'nested-list') return fromText(shape, text);
-  return listed(text).map(pair);
+  return splitList(text).map(pair);
 }
 
 /** `ServiceUnavailableException:2`, for a whole skip-to-tier mapping in one variable. */

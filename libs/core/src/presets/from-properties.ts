@@ -1,7 +1,7 @@
 import { EventBusProperties } from '../config/properties/event-bus-properties.js';
 import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
 import { below, Violations } from '../config/validation/violations.js';
-import { byField, canonical, messagingField, type MessagingEntry } from './messaging-keys.js';
+import { byField, canonicalKey, messagingField, type MessagingEntry } from './messaging-keys.js';
 import { MESSAGING_DEFAULTS, MessagingProperties } from './messaging-properties.js';
 import { OptionsBuilder } from './options-builder.js';
 import { parseProperties } from './properties-text.js';
@@ -54,11 +54,11 @@ function messagingOf(entries: readonly Entry[], violations: Violations): Messagi
   return byField(found, violations);
 }
 
-const MAPPED = new Map(PROPERTY_KEYS.map((mapping) => [canonical(mapping.key), mapping]));
+const MAPPED = new Map(PROPERTY_KEYS.map((mapping) => [canonicalKey(mapping.key), mapping]));
 
 function place({ key, text }: Entry, builder: OptionsBuilder): UnusedKey | undefined {
   const use = messagingField(key)?.use;
-  const mapping = use?.kind === 'option' ? use : MAPPED.get(canonical(key));
+  const mapping = use?.kind === 'option' ? use : MAPPED.get(canonicalKey(key));
   if (mapping) {
     const value = fromText(optionShape(EventBusProperties, mapping.to), text);
     builder.set(mapping.to, mapping.convert?.(value) ?? value);
@@ -69,7 +69,9 @@ function place({ key, text }: Entry, builder: OptionsBuilder): UnusedKey | undef
 }
 
 function unusedKey(key: string): UnusedKey {
-  const known = PLACELESS_KEYS.find(({ prefix }) => canonical(key).startsWith(canonical(prefix)));
+  const known = PLACELESS_KEYS.find(({ prefix }) =>
+    canonicalKey(key).startsWith(canonicalKey(prefix)),
+  );
   return { source: SOURCE, key, reason: known?.reason ?? 'no option has this name' };
 }
 

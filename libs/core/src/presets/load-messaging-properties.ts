@@ -1,12 +1,12 @@
 import { mergeLayers } from '../config/reading/merge-layers.js';
 import { deepFreeze, isPlainObject, type PlainObject } from '../config/reading/plain-object.js';
 import { readProperties } from '../config/reading/read-properties.js';
-import { show } from '../config/reading/format-value.js';
+import { formatValue } from '../config/reading/format-value.js';
 import { Violations } from '../config/validation/violations.js';
 import { nearestName } from '../model/nearest-name.js';
 import {
   byField,
-  canonical,
+  canonicalKey,
   isMessagingSection,
   messagingField,
   messagingSuggestion,
@@ -52,7 +52,7 @@ function complete(values: PlainObject): MessagingProperties {
 function entriesOf(given: unknown, violations: Violations): readonly MessagingEntry[] {
   if (typeof given === 'string') return visitAll(ownKeys(parseProperties(given)), violations);
   if (!isSection(given)) {
-    const message = `must be a plain object or the text of a .properties file; got ${show(given)}.`;
+    const message = `must be a plain object or the text of a .properties file; got ${formatValue(given)}.`;
     violations.add('OBJECT', ROOT, undefined, message);
     return [];
   }
@@ -67,7 +67,7 @@ const ownKeys = (properties: PlainObject): [string, unknown][] =>
 /** `mesaging.enabled` is meant for us: it is taken in, to be refused. */
 const isOwn = (name: string): boolean => nearestName(firstWord(name), [ROOT]) !== undefined;
 
-const firstWord = (name: string): string => canonical(name.split('.')[0] ?? '');
+const firstWord = (name: string): string => canonicalKey(name.split('.')[0] ?? '');
 
 /** Of a record without `messaging`, `spring.*` is the part that fromProperties reads. */
 const asSection = (entries: readonly [string, unknown][]): [string, unknown][] =>
@@ -86,12 +86,12 @@ function visit(name: string, value: unknown, violations: Violations): readonly M
   const field = messagingField(name);
   if (field) return isBlank(value) ? [] : [{ name, field, value: valueOf(field.path, value) }];
   if (!isMessagingSection(name)) {
-    const message = `there is no property ${show(name)}. ${messagingSuggestion(name)}`;
+    const message = `there is no property ${formatValue(name)}. ${messagingSuggestion(name)}`;
     violations.add('UNKNOWN_KEY', name, undefined, message);
     return [];
   }
   if (!isSection(value)) {
-    const message = `must be a plain object; got ${show(value)}.`;
+    const message = `must be a plain object; got ${formatValue(value)}.`;
     violations.add('OBJECT', name, undefined, message);
     return [];
   }

@@ -81,10 +81,10 @@ export const namesOf = ({ path }: MessagingField): readonly string[] =>
   ALSO_BELOW_KAFKA.test(path) ? [`${ROOT}.kafka.${path}`, `${ROOT}.${path}`] : [`${ROOT}.${path}`];
 
 /** Spring takes `maxPollRecords` and `max-poll-records` for the same. */
-export const canonical = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();
+export const canonicalKey = (key: string): string => key.replaceAll(/[-_]/g, '').toLowerCase();
 
 const NAMED = MESSAGING_FIELDS.flatMap((field) => namesOf(field).map((name) => ({ name, field })));
-const FIELDS = new Map(NAMED.map(({ name, field }) => [canonical(name), field]));
+const FIELDS = new Map(NAMED.map(({ name, field }) => [canonicalKey(name), field]));
 const SECTIONS = new Set([...FIELDS.keys()].flatMap(sectionsAbove));
 
 /** `messaging.kafka.consumer.concurrency`: three sections, the first of them `messaging`. */
@@ -94,9 +94,9 @@ function sectionsAbove(name: string): readonly string[] {
 }
 
 export const messagingField = (name: string): MessagingField | undefined =>
-  FIELDS.get(canonical(name));
+  FIELDS.get(canonicalKey(name));
 
-export const isMessagingSection = (name: string): boolean => SECTIONS.has(canonical(name));
+export const isMessagingSection = (name: string): boolean => SECTIONS.has(canonicalKey(name));
 
 const SPELLINGS = [...new Set(NAMED.flatMap(({ name }) => [...sectionsAbove(name), name]))];
 const WITHIN = SPELLINGS.filter((name) => name !== ROOT).map((name) => name.slice(ROOT.length + 1));

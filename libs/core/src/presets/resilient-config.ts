@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { LoadedOptions, UnusedKey } from '../config/reading/loaded-options.js';
 import { isPlainObject, type PlainObject } from '../config/reading/plain-object.js';
-import { show } from '../config/reading/format-value.js';
+import { formatValue } from '../config/reading/format-value.js';
 import { below, Violations } from '../config/validation/violations.js';
 import { MOST_TIERS } from '../model/records/tier-history.js';
 
@@ -60,7 +60,7 @@ function sectionOf(given: string | PlainObject, violations: Violations): PlainOb
   const section = isPlainObject(root) ? (root[SOURCE] ?? root) : root;
   if (isPlainObject(section)) return section;
   if (violations.all.length === 0) {
-    const message = `must be an object with the keys ${KNOWN.join(', ')}; got ${show(section)}.`;
+    const message = `must be an object with the keys ${KNOWN.join(', ')}; got ${formatValue(section)}.`;
     violations.add('OBJECT', SOURCE, undefined, message);
   }
   return {};
@@ -72,7 +72,7 @@ function readJson(path: string, violations: Violations): unknown {
   } catch (error) {
     // Of the message only what names the trouble: that of JSON.parse repeats a part of the file.
     const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    const message = `the file ${show(path)} ${why}. Give the path of a JSON file with a section ${SOURCE}.`;
+    const message = `the file ${formatValue(path)} ${why}. Give the path of a JSON file with a section ${SOURCE}.`;
     violations.add('FILE', SOURCE, path, message);
     return undefined;
   }
@@ -81,7 +81,12 @@ function readJson(path: string, violations: Violations): unknown {
 function objectAt(section: PlainObject, key: string, violations: Violations): PlainObject {
   const value = section[key] ?? {};
   if (isPlainObject(value)) return value;
-  violations.add('OBJECT', below(SOURCE, key), undefined, `must be an object; got ${show(value)}.`);
+  violations.add(
+    'OBJECT',
+    below(SOURCE, key),
+    undefined,
+    `must be an object; got ${formatValue(value)}.`,
+  );
   return {};
 }
 
@@ -95,7 +100,7 @@ function tiersOf(policy: PlainObject, violations: Violations): readonly PlainObj
     attempts < 0 ||
     attempts > MOST_TIERS
   ) {
-    const message = `must be a whole number from 0 to ${MOST_TIERS}: each attempt is a retry topic; got ${show(attempts)}.`;
+    const message = `must be a whole number from 0 to ${MOST_TIERS}: each attempt is a retry topic; got ${formatValue(attempts)}.`;
     violations.add('NUMBER', below(path, 'RetryAttempts'), attempts, message);
     return [];
   }

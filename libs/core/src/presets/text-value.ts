@@ -29,7 +29,7 @@ export function fromText(shape: PropertyShape, text: string): unknown {
     case 'choices':
     case 'list':
     case 'matchers':
-      return listed(value);
+      return splitList(value);
     case 'text':
     case 'texts':
     case 'matcher':
@@ -43,7 +43,7 @@ export function fromText(shape: PropertyShape, text: string): unknown {
 const asFlag = (value: string): unknown =>
   value === 'true' ? true : value === 'false' ? false : value;
 
-export const listed = (text: string): readonly string[] =>
+export const splitList = (text: string): readonly string[] =>
   text
     .split(',')
     .map((item) => item.trim())

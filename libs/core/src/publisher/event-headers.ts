@@ -1,6 +1,6 @@
 import type { OutgoingHeader } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
-import { isOfTheBus } from '../model/records/event-bus-headers.js';
+import { hasEventBusPrefix } from '../model/records/event-bus-headers.js';
 import type { PublishOptions, PublishTarget } from './event-publisher.js';
 import { traceHeaders } from './trace-headers.js';
 
@@ -15,7 +15,7 @@ export function headersOf(
   ofFormat: Readonly<Record<string, string>> = {},
 ): OutgoingHeader[] {
   const given = Object.entries(headers).flatMap(([key, value]) => {
-    if (isOfTheBus(key)) return [];
+    if (hasEventBusPrefix(key)) return [];
     return Array.isArray(value)
       ? value.map((each: string | Buffer) => ({ key, value: each }))
       : [{ key, value: value as string | Buffer | null }];

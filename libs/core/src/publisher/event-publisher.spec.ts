@@ -2,7 +2,7 @@ import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import type { BrokerDriver, BrokerRecord } from '@nest-event-bus/broker';
 import { EventPublishException } from '../errors/publish-errors.js';
 import { SchemaRegistryUnavailableException } from '../errors/schema-registry-errors.js';
-import { nameOf } from '../model/states/binding-ref.js';
+import { bindingNameOf } from '../model/states/binding-ref.js';
 import { jsonSerializer } from '../pipeline/decoding/plain-formats.js';
 import { EventPublisher, type PublishTarget } from './event-publisher.js';
 
@@ -22,7 +22,7 @@ describe('EventPublisher', () => {
   const publisher = (target: Partial<PublishTarget> = {}): EventPublisher => {
     const producer = driver.producer({ deliveryTimeoutMs: 200 });
     return new EventPublisher((binding) => ({
-      binding: nameOf(binding),
+      binding: bindingNameOf(binding),
       topic: target.topic ?? 'orders.events',
       typeFrom: target.typeFrom ?? 'event-type',
       serializer: target.serializer ?? jsonSerializer,

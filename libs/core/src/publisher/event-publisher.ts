@@ -5,7 +5,7 @@ import type { BindingRef } from '../model/states/binding-ref.js';
 import type { Serializer } from '../model/extension-points/serializer.js';
 import { headersOf } from './event-headers.js';
 import type { PublishCause } from './trace-headers.js';
-import { writtenForm } from './written-form.js';
+import { serializeEvent } from './serialize-event.js';
 
 /** Where the events of a binding go, and how their type is told. */
 export interface PublishTarget {
@@ -54,7 +54,7 @@ export class EventPublisher {
     options: PublishOptions = {},
   ): Promise<PublishedEvent> {
     const target = this.targetOf(binding);
-    const form = writtenForm(target, event);
+    const form = serializeEvent(target, event);
     // Where nothing has to be waited for, events keep the order in which they were published.
     const { value, headers } = form instanceof Promise ? await form : form;
     const record = {

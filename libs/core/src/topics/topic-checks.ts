@@ -23,29 +23,29 @@ export interface TopicCheckParts {
 }
 
 /** One start of a binding: the next one takes its place. */
-interface Look {
+interface TopicCheck {
   readonly binding: TopicUser;
 }
 
 /** Why the topics of a look could not be created. */
-type Refusals = ReadonlyMap<Look, string>;
+type Refusals = ReadonlyMap<TopicCheck, string>;
 
 interface Found {
   readonly topics: ReadonlyMap<string, TopicDescription>;
   readonly configs: ReadonlyMap<string, TopicConfig>;
 }
 
-const NOTHING_REFUSED: Refusals = new Map();
-const AGAIN = { initialMs: 1_000, maxMs: 60_000 };
+const NO_REFUSALS: Refusals = new Map();
+const CHECK_BACKOFF = { initialMs: 1_000, maxMs: 60_000 };
 
 /**
  * Looks at the topics of bindings that start: creates what is to be created, and warns of what only
  * the cluster can tell. It stops nothing: a container whose topic is missing waits for it.
  */
 export class TopicChecks {
-  readonly #waiting = new Map<string, Look[]>();
+  readonly #waiting = new Map<string, TopicCheck[]>();
   /** The latest look at each binding: what an earlier one still wants, nobody wants any more. */
-  readonly #latest = new Map<string, Look>();
+  readonly #latest = new Map<string, TopicCheck>();
   readonly #provisioner: TopicProvisioner;
   readonly #ending = new AbortController();
 
@@ -55,10 +55,10 @@ export class TopicChecks {
 
   attach(registry: ContainerRegistry): void {
     registry.onChange((change) => {
-      if (change.kind === 'unregistered') this.#latest.delete(keyOf(change.registration.config));
+      if (change.kind === 'unregistered') this.#latest.delete(checkKey(change.registration.config));
       if (change.kind !== 'updated' || change.registration.state !== 'RUNNING') return;
       const { state } = change.previous;
-      if (state === 'CREATED' || state === 'STOPPED') this.look(change.registration.config);
+      if (state === 'CREATED' || state === 'STOPPED') this.request(change.registration.config);
     });
   }
 
@@ -68,19 +68,19 @@ export class TopicChecks {
   }
 
   /** Bindings that start together are asked about together. */
-  look(binding: TopicUser): void {
-    const look: Look = { binding };
-    this.#latest.set(keyOf(binding), look);
+  request(binding: TopicUser): void {
+    const look: TopicCheck = { binding };
+    this.#latest.set(checkKey(binding), look);
     const waiting = this.#waiting.get(binding.cluster);
     if (waiting) {
       waiting.push(look);
       return;
     }
     this.#waiting.set(binding.cluster, [look]);
-    this.parts.runtime.defer(() => void this.#lookAt(binding.cluster));
+    this.parts.runtime.defer(() => void this.#checkBindings(binding.cluster));
   }
 
-  async #lookAt(cluster: string): Promise<void> {
+  async #checkBindings(cluster: string): Promise<void> {
     const looks = this.#waiting.get(cluster) ?? [];
     this.#waiting.delete(cluster);
     const refused = await this.#provision(cluster, looks.filter(creates));
@@ -88,19 +88,19 @@ export class TopicChecks {
       cluster,
       looks.filter((look) => !refused.has(look)),
     );
-    await this.#insist(cluster, refused);
+    await this.#checkUntilAnswered(cluster, refused);
   }
 
   /** For as long as it takes: without its topics a binding can neither read nor give anything up. */
-  async #insist(cluster: string, refused: Refusals): Promise<void> {
+  async #checkUntilAnswered(cluster: string, refused: Refusals): Promise<void> {
     const { runtime } = this.parts;
-    const backoff = new Backoff(runtime, AGAIN);
+    const backoff = new Backoff(runtime, CHECK_BACKOFF);
     let left = refused;
     while (left.size > 0) {
       const waitMs = backoff.next();
-      this.#tell(cluster, left, waitMs);
+      this.#report(cluster, left, waitMs);
       await sleep(runtime, waitMs, this.#ending.signal).catch(() => undefined);
-      const tried = this.#wanted([...left.keys()]);
+      const tried = this.#bindingsOf([...left.keys()]);
       left = await this.#provision(cluster, tried);
       await this.#warn(
         cluster,
@@ -110,15 +110,15 @@ export class TopicChecks {
   }
 
   /** What one binding may not have is no reason to keep the others waiting. */
-  async #provision(cluster: string, looks: readonly Look[]): Promise<Refusals> {
-    const refused = new Map<Look, string>();
+  async #provision(cluster: string, looks: readonly TopicCheck[]): Promise<Refusals> {
+    const refused = new Map<TopicCheck, string>();
     if (looks.length === 0) return refused;
-    const refuse = (look: Look, error: unknown): void =>
+    const refuse = (look: TopicCheck, error: unknown): void =>
       void refused.set(look, error instanceof Error ? error.message : String(error));
     try {
       await this.#withAdmin(cluster, async (admin) => {
         for (const look of looks) {
-          if (this.#wanted([look]).length === 0) continue;
+          if (this.#bindingsOf([look]).length === 0) continue;
           try {
             await this.#provisioner.provision(admin, look.binding);
           } catch (error) {
@@ -130,10 +130,10 @@ export class TopicChecks {
       // Nobody could be asked at all.
       for (const look of looks) refuse(look, error);
     }
-    return this.#ending.signal.aborted ? NOTHING_REFUSED : refused;
+    return this.#ending.signal.aborted ? NO_REFUSALS : refused;
   }
 
-  #tell(cluster: string, refused: Refusals, waitMs: number): void {
+  #report(cluster: string, refused: Refusals, waitMs: number): void {
     for (const reason of new Set(refused.values())) {
       const looks = [...refused].filter(([, each]) => each === reason);
       this.parts.logger.warn('Topics could not be created, which is tried again', {
@@ -145,8 +145,8 @@ export class TopicChecks {
     }
   }
 
-  async #warn(cluster: string, looks: readonly Look[]): Promise<void> {
-    const bindings = this.#wanted(looks).map(({ binding }) => binding);
+  async #warn(cluster: string, looks: readonly TopicCheck[]): Promise<void> {
+    const bindings = this.#bindingsOf(looks).map(({ binding }) => binding);
     if (bindings.length === 0) return;
     const { logger } = this.parts;
     try {
@@ -186,9 +186,9 @@ export class TopicChecks {
   }
 
   /** Of bindings that were neither removed nor started again since. */
-  #wanted(looks: readonly Look[]): readonly Look[] {
+  #bindingsOf(looks: readonly TopicCheck[]): readonly TopicCheck[] {
     if (this.#ending.signal.aborted) return [];
-    return looks.filter((look) => this.#latest.get(keyOf(look.binding)) === look);
+    return looks.filter((look) => this.#latest.get(checkKey(look.binding)) === look);
   }
 
   async #withAdmin<T>(cluster: string, act: (admin: AdminSession) => Promise<T>): Promise<T> {
@@ -201,6 +201,6 @@ export class TopicChecks {
   }
 }
 
-const keyOf = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
+const checkKey = ({ cluster, name }: TopicUser): string => bindingKey(cluster, name);
 
-const creates = ({ binding }: Look): boolean => binding.provisioning === 'create';
+const creates = ({ binding }: TopicCheck): boolean => binding.provisioning === 'create';

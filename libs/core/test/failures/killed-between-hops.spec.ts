@@ -2,7 +2,7 @@ import type { BrokerDriver, BrokerRecord, ProducerSession } from '@nest-event-bu
 import { memory } from '@nest-event-bus/broker/memory';
 import { Injectable } from '@nestjs/common';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { readTrail } from '../../src/model/records/retry-trail.js';
+import { readRetryHistory } from '../../src/model/records/retry-trail.js';
 import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
 import { World } from '../support/application.spec-support.js';
 
@@ -95,7 +95,7 @@ class Process {
 
 const counters = (record: BrokerRecord): string => {
   const tier = record.topic === 'orders.retry-1' ? 1 : 2;
-  const { delivery, totalAttempts, attemptsInTier } = readTrail(record, tier);
+  const { delivery, totalAttempts, attemptsInTier } = readRetryHistory(record, tier);
   return `${tier}.${delivery} after ${totalAttempts}, ${attemptsInTier} of them here`;
 };
 

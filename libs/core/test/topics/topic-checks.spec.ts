@@ -5,7 +5,10 @@ import { resolvedOrders } from '../../src/config/configuration.spec-support.js';
 import { EventBusConnector } from '../../src/containers/lifecycle/event-bus-connector.js';
 import { LifecycleManager } from '../../src/containers/lifecycle/lifecycle-manager.js';
 import { EventHandler } from '../../src/discovery/decorators/event-handler.js';
-import { type LogLine, recordingLogger } from '../../src/consuming/session/intake-world.spec-support.js';
+import {
+  type LogLine,
+  recordingLogger,
+} from '../../src/consuming/session/consuming-test-bed.spec-support.js';
 import { World } from '../support/application.spec-support.js';
 import { TopicChecks } from '../../src/topics/topic-checks.js';
 
@@ -87,7 +90,7 @@ describe('a driver that gives no admin', () => {
     });
     const driverOf = () => ({ admin }) as unknown as BrokerDriver;
     const checks = new TopicChecks({ driverOf, runtime, logger: recordingLogger(log) });
-    checks.look(resolvedOrders({ provisioning: 'create' }));
+    checks.request(resolvedOrders({ provisioning: 'create' }));
     await runtime.advance(60_000);
     checks.close();
     expect(admin.mock.calls.length).toBeGreaterThan(2);

@@ -40,7 +40,7 @@ export function kafkaRecipe(options: KafkaServerOptions): KafkaRecipe {
 }
 
 /** What of a recipe only a Kafka in local Java can give, in words; empty when any Kafka will do. */
-export function needsOfJava(recipe: KafkaRecipe): string[] {
+export function javaOnlyNeeds(recipe: KafkaRecipe): string[] {
   const needs: string[] = [];
   if (recipe.brokers > 1) needs.push(`${recipe.brokers} brokers`);
   if (recipe.racks.length > 0) needs.push('racks');

@@ -3,7 +3,7 @@ import { dockerKafka } from './docker-kafka.js';
 import {
   DEFAULT_KAFKA_VERSION,
   kafkaRecipe,
-  needsOfJava,
+  javaOnlyNeeds,
   type KafkaRecipe,
   type KafkaServerOptions,
 } from './kafka-server-options.js';
@@ -40,13 +40,13 @@ export class KafkaServer {
         refusals.push(...error.refusals);
       }
     }
-    const needs = needsOfJava(recipe).length > 0 ? 'Java' : 'Java or Docker';
+    const needs = javaOnlyNeeds(recipe).length > 0 ? 'Java' : 'Java or Docker';
     throw new KafkaUnavailableError(refusals, needs);
   }
 
   /** Fetches what brokers in local Java need, ahead of the first start. Rejects with KafkaUnavailableError where it cannot. */
   static async prepareJava(version = DEFAULT_KAFKA_VERSION): Promise<void> {
-    await javaOf(version);
+    await preparedJars(version);
   }
 
   /** What TLS listeners lack on this machine; undefined when they lack nothing. */
@@ -60,25 +60,25 @@ async function fromEnvironment(recipe: KafkaRecipe): Promise<StartedKafka> {
   if (addresses === undefined || addresses.trim() === '') {
     throw refusal(KAFKA_BROKERS_VARIABLE, 'not set');
   }
-  refuseIfOnlyJavaWillDo(KAFKA_BROKERS_VARIABLE, recipe);
+  refuseJavaOnlyNeeds(KAFKA_BROKERS_VARIABLE, recipe);
   return externalKafka(addresses, recipe.startTimeoutMs);
 }
 
 async function fromJava(recipe: KafkaRecipe): Promise<StartedKafka> {
-  return LocalKafka.start(realRuntime, await javaOf(recipe.version), recipe);
+  return LocalKafka.start(realRuntime, await preparedJars(recipe.version), recipe);
 }
 
-async function javaOf(version: string): Promise<KafkaJars> {
+async function preparedJars(version: string): Promise<KafkaJars> {
   return withClassArchive(realRuntime, await kafkaJars(version));
 }
 
 async function fromDocker(recipe: KafkaRecipe): Promise<StartedKafka> {
-  refuseIfOnlyJavaWillDo('Docker', recipe);
+  refuseJavaOnlyNeeds('Docker', recipe);
   return dockerKafka(recipe);
 }
 
-function refuseIfOnlyJavaWillDo(source: string, recipe: KafkaRecipe): void {
-  const needs = needsOfJava(recipe);
+function refuseJavaOnlyNeeds(source: string, recipe: KafkaRecipe): void {
+  const needs = javaOnlyNeeds(recipe);
   if (needs.length > 0) throw refusal(source, `cannot give ${needs.join(', ')}`);
 }
 

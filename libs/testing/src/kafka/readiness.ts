@@ -8,28 +8,28 @@ export interface ReadinessOptions {
   readonly nodes?: readonly number[];
   readonly timeoutMs: number;
   /** Looked at between probes: a reason to give up early, as "the process ended". */
-  readonly hopeless?: () => string | undefined;
+  readonly fatalReason?: () => string | undefined;
 }
 
 /** Waits until every address serves and sees the whole cluster and a controller: an open port is not enough. */
 export async function untilReady(runtime: Runtime, options: ReadinessOptions): Promise<void> {
-  const { addresses, nodes = [], timeoutMs, hopeless } = options;
+  const { addresses, nodes = [], timeoutMs, fatalReason } = options;
   const deadline = runtime.monotonic() + timeoutMs;
   for (const address of addresses) {
     for (;;) {
-      const trouble = await troubleAt(runtime, address, nodes);
-      if (trouble === undefined) break;
-      const verdict = hopeless?.();
-      if (verdict !== undefined) throw new KafkaStartError(verdict);
+      const problem = await problemAt(runtime, address, nodes);
+      if (problem === undefined) break;
+      const reason = fatalReason?.();
+      if (reason !== undefined) throw new KafkaStartError(reason);
       if (runtime.monotonic() >= deadline) {
-        throw new KafkaStartError(`Kafka was not ready after ${timeoutMs} ms: ${trouble}.`);
+        throw new KafkaStartError(`Kafka was not ready after ${timeoutMs} ms: ${problem}.`);
       }
       await sleep(runtime, 20);
     }
   }
 }
 
-async function troubleAt(
+async function problemAt(
   runtime: Runtime,
   address: string,
   nodes: readonly number[],

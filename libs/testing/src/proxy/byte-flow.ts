@@ -2,21 +2,21 @@ import type { Socket } from 'node:net';
 import { sleep, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { FlowControl } from './flow-control.js';
 
-interface Parcel {
+interface Chunk {
   readonly bytes: Buffer;
   readonly arrivedAt: number;
 }
 
 /** More than this waits in the sockets, so that the sender feels a slow receiver. */
-const MOST_WAITING = 256 * 1024;
+const MAX_QUEUED_BYTES = 256 * 1024;
 /** How finely a throttled flow is cut, in seconds. */
-const THROTTLE_STEP = 0.02;
+const THROTTLE_STEP_SECONDS = 0.02;
 
 /** One direction of one connection: takes bytes from one socket and does to them what the control says. */
 export class ByteFlow {
-  readonly #waiting: Parcel[] = [];
-  #waitingBytes = 0;
-  #moving = false;
+  readonly #queue: Chunk[] = [];
+  #queuedBytes = 0;
+  #isForwarding = false;
   #ended = false;
 
   constructor(
@@ -31,35 +31,35 @@ export class ByteFlow {
   }
 
   #accept(bytes: Buffer): void {
-    this.#waiting.push({ bytes, arrivedAt: this.runtime.monotonic() });
-    this.#waitingBytes += bytes.length;
-    if (this.#waitingBytes > MOST_WAITING) this.source.pause();
-    void this.#move();
+    this.#queue.push({ bytes, arrivedAt: this.runtime.monotonic() });
+    this.#queuedBytes += bytes.length;
+    if (this.#queuedBytes > MAX_QUEUED_BYTES) this.source.pause();
+    void this.#forwardQueue();
   }
 
   #end(): void {
     this.#ended = true;
-    void this.#move();
+    void this.#forwardQueue();
   }
 
-  async #move(): Promise<void> {
-    if (this.#moving) return;
-    this.#moving = true;
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+  async #forwardQueue(): Promise<void> {
+    if (this.#isForwarding) return;
+    this.#isForwarding = true;
+    for (let next = this.#queue[0]; next; next = this.#queue[0]) {
       const rest = await this.#handle(next);
-      this.#waitingBytes -= next.bytes.length - (rest?.length ?? 0);
-      if (rest) this.#waiting[0] = { ...next, bytes: rest };
-      else this.#waiting.shift();
-      if (this.#waitingBytes <= MOST_WAITING) this.source.resume();
+      this.#queuedBytes -= next.bytes.length - (rest?.length ?? 0);
+      if (rest) this.#queue[0] = { ...next, bytes: rest };
+      else this.#queue.shift();
+      if (this.#queuedBytes <= MAX_QUEUED_BYTES) this.source.resume();
     }
-    this.#moving = false;
+    this.#isForwarding = false;
     if (this.#ended && this.sink.writable) this.sink.end();
   }
 
   /** Gives back what of the bytes is still to be handled. */
-  async #handle({ bytes, arrivedAt }: Parcel): Promise<Buffer | undefined> {
-    const { treatment } = this.control;
-    switch (treatment.kind) {
+  async #handle({ bytes, arrivedAt }: Chunk): Promise<Buffer | undefined> {
+    const { mode } = this.control;
+    switch (mode.kind) {
       case 'forward':
         await this.#write(bytes);
         return undefined;
@@ -67,22 +67,22 @@ export class ByteFlow {
         this.control.countSwallowed(bytes.length);
         return undefined;
       case 'delay': {
-        const left = arrivedAt + treatment.milliseconds - this.runtime.monotonic();
+        const left = arrivedAt + mode.milliseconds - this.runtime.monotonic();
         if (left > 0 && (await this.#pause(left)) === 'interrupted') return bytes;
         await this.#write(bytes);
         return undefined;
       }
       case 'throttle': {
-        const size = Math.max(1, Math.floor(treatment.bytesPerSecond * THROTTLE_STEP));
+        const size = Math.max(1, Math.floor(mode.bytesPerSecond * THROTTLE_STEP_SECONDS));
         const piece = bytes.subarray(0, size);
         await this.#write(piece);
-        await this.#pause((piece.length / treatment.bytesPerSecond) * 1_000);
-        return restOf(bytes, piece.length);
+        await this.#pause((piece.length / mode.bytesPerSecond) * 1_000);
+        return remainder(bytes, piece.length);
       }
       case 'cut-after': {
-        const piece = bytes.subarray(0, treatment.bytes);
+        const piece = bytes.subarray(0, mode.bytes);
         await this.#write(piece);
-        if (!this.control.spendUntilCut(piece.length)) return restOf(bytes, piece.length);
+        if (!this.control.countUntilCut(piece.length)) return remainder(bytes, piece.length);
         this.#cut();
         return undefined;
       }
@@ -116,6 +116,6 @@ export class ByteFlow {
   }
 }
 
-function restOf(bytes: Buffer, done: number): Buffer | undefined {
+function remainder(bytes: Buffer, done: number): Buffer | undefined {
   return done < bytes.length ? bytes.subarray(done) : undefined;
 }

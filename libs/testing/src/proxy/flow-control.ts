@@ -1,5 +1,5 @@
 /** What happens to bytes on their way. */
-export type Treatment =
+export type FlowMode =
   | { readonly kind: 'forward' }
   | { readonly kind: 'delay'; readonly milliseconds: number }
   | { readonly kind: 'throttle'; readonly bytesPerSecond: number }
@@ -13,13 +13,13 @@ export interface ByteCount {
 
 /** The treatment of one direction, shared by all connections of a proxy, and what has gone that way. */
 export class FlowControl {
-  #treatment: Treatment = { kind: 'forward' };
+  #mode: FlowMode = { kind: 'forward' };
   #change = new AbortController();
   #forwarded = 0;
   #swallowed = 0;
 
-  get treatment(): Treatment {
-    return this.#treatment;
+  get mode(): FlowMode {
+    return this.#mode;
   }
 
   /** Aborted at the next change of treatment: what waits must look again. */
@@ -31,8 +31,8 @@ export class FlowControl {
     return { forwarded: this.#forwarded, swallowed: this.#swallowed };
   }
 
-  set(treatment: Treatment): void {
-    this.#treatment = treatment;
+  set(mode: FlowMode): void {
+    this.#mode = mode;
     this.#change.abort();
     this.#change = new AbortController();
   }
@@ -46,10 +46,10 @@ export class FlowControl {
   }
 
   /** Takes bytes from what may pass before the cut; true when that was the last, and the next connection is free. */
-  spendUntilCut(bytes: number): boolean {
-    if (this.#treatment.kind !== 'cut-after') return false;
-    const left = this.#treatment.bytes - bytes;
-    this.#treatment = left > 0 ? { kind: 'cut-after', bytes: left } : { kind: 'forward' };
+  countUntilCut(bytes: number): boolean {
+    if (this.#mode.kind !== 'cut-after') return false;
+    const left = this.#mode.bytes - bytes;
+    this.#mode = left > 0 ? { kind: 'cut-after', bytes: left } : { kind: 'forward' };
     return left <= 0;
   }
 }

@@ -3,7 +3,7 @@ import { realRuntime, type Runtime } from '@nest-event-bus/broker/runtime';
 import { breakConnection } from './break-connection.js';
 import { splitAddress, type Address } from './address.js';
 import { ByteFlow } from './byte-flow.js';
-import { FlowControl, type ByteCount, type Treatment } from './flow-control.js';
+import { FlowControl, type ByteCount, type FlowMode } from './flow-control.js';
 
 export type Direction = 'toServer' | 'toClient';
 
@@ -98,27 +98,27 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Everything arrives later; how much passes stays the same. Without a direction, both ways. */
   delay(milliseconds: number, direction?: Direction): void {
-    this.#treat({ kind: 'delay', milliseconds }, direction);
+    this.#setMode({ kind: 'delay', milliseconds }, direction);
   }
 
   /** Each connection gets no more than this through. Without a direction, both ways. */
   throttle(bytesPerSecond: number, direction?: Direction): void {
-    this.#treat({ kind: 'throttle', bytesPerSecond }, direction);
+    this.#setMode({ kind: 'throttle', bytesPerSecond }, direction);
   }
 
   /** Bytes vanish; connections stay open. What vanished stays lost after `forward`. */
   swallow(direction: Direction): void {
-    this.#treat({ kind: 'swallow' }, direction);
+    this.#setMode({ kind: 'swallow' }, direction);
   }
 
   /** After this many more bytes, the connection that carries the last of them is closed; the others go on. */
   cutAfter(bytes: number, direction: Direction): void {
-    this.#treat({ kind: 'cut-after', bytes }, direction);
+    this.#setMode({ kind: 'cut-after', bytes }, direction);
   }
 
   /** Back to an honest wire, for bytes that still wait too. */
   forward(direction?: Direction): void {
-    this.#treat({ kind: 'forward' }, direction);
+    this.#setMode({ kind: 'forward' }, direction);
   }
 
   async close(): Promise<void> {
@@ -130,8 +130,8 @@ export class TcpProxy implements AsyncDisposable {
     return this.close();
   }
 
-  #treat(treatment: Treatment, direction: Direction | undefined): void {
-    for (const way of direction ? [direction] : BOTH) this.#controls[way].set(treatment);
+  #setMode(mode: FlowMode, direction: Direction | undefined): void {
+    for (const each of direction ? [direction] : BOTH) this.#controls[each].set(mode);
   }
 
   #connect(client: Socket): void {
@@ -141,7 +141,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#connections.add(connection);
     for (const socket of [client, server]) {
       socket.setNoDelay(true);
-      socket.on('error', () => this.#breakOff(connection));
+      socket.on('error', () => this.#resetBoth(connection));
       socket.on('close', () => this.#forget(connection));
     }
     new ByteFlow(this.#runtime, client, server, this.#controls.toServer);
@@ -149,7 +149,7 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /** An error on one side is passed on as a reset: the other must not take it for an orderly end. */
-  #breakOff({ client, server }: Connection): void {
+  #resetBoth({ client, server }: Connection): void {
     breakConnection(client);
     breakConnection(server);
   }

@@ -1,5 +1,5 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { registerSchema, untilAnswering, type RegisteredReference } from './registry-api.js';
+import { registerSchema, untilReady, type RegisteredReference } from './registry-api.js';
 import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
 import type { StartedSchemaRegistry } from './started-schema-registry.js';
 
@@ -21,11 +21,11 @@ class ExternalRegistry implements StartedSchemaRegistry {
   }
 
   kill(): Promise<void> {
-    return Promise.reject(notOurs());
+    return Promise.reject(notControllableError());
   }
 
   restart(): Promise<void> {
-    return Promise.reject(notOurs());
+    return Promise.reject(notControllableError());
   }
 
   stop(): Promise<void> {
@@ -37,7 +37,7 @@ class ExternalRegistry implements StartedSchemaRegistry {
   }
 }
 
-const notOurs = (): SchemaRegistryUnavailableError =>
+const notControllableError = (): SchemaRegistryUnavailableError =>
   new SchemaRegistryUnavailableError(
     'this one cannot be killed; start it with controllable: true, in local Java',
   );
@@ -47,6 +47,6 @@ export async function externalRegistry(
   url: string,
   timeoutMs: number,
 ): Promise<StartedSchemaRegistry> {
-  await untilAnswering(runtime, url, timeoutMs);
+  await untilReady(runtime, url, timeoutMs);
   return new ExternalRegistry(runtime, url);
 }

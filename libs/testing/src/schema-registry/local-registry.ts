@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { onFreePorts } from '../kafka/local/free-ports.js';
 import { JvmProcess, jvmFlags } from '../kafka/local/jvm-process.js';
-import { registerSchema, untilAnswering, type RegisteredReference } from './registry-api.js';
+import { registerSchema, untilReady, type RegisteredReference } from './registry-api.js';
 import type { RegistryApp } from './registry-app.js';
 import { SchemaRegistryError } from './schema-registry-errors.js';
 import type { StartedSchemaRegistry } from './started-schema-registry.js';
@@ -34,7 +34,7 @@ export class LocalRegistry implements StartedSchemaRegistry {
       await mkdir(own);
       const process = new JvmProcess(own, commandOf(app, own, port));
       const registry = new LocalRegistry(runtime, folder, process, timeoutMs, port);
-      await registry.#comeUp();
+      await registry.#launchOrStop();
       return registry;
     });
   }
@@ -65,7 +65,7 @@ export class LocalRegistry implements StartedSchemaRegistry {
     return this.stop();
   }
 
-  async #comeUp(): Promise<void> {
+  async #launchOrStop(): Promise<void> {
     try {
       await this.#launch();
     } catch (error) {
@@ -76,15 +76,15 @@ export class LocalRegistry implements StartedSchemaRegistry {
 
   async #launch(): Promise<void> {
     this.process.launch();
-    const hopeless = (): string | undefined =>
+    const fatalReason = (): string | undefined =>
       this.process.kind === 'down' ? 'its process ended' : undefined;
     try {
-      await untilAnswering(this.runtime, this.url, this.timeoutMs, hopeless);
+      await untilReady(this.runtime, this.url, this.timeoutMs, fatalReason);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const words = await this.process.lastWords();
+      const output = await this.process.lastOutput();
       throw new SchemaRegistryError(
-        `The schema registry did not start: ${reason}\n${words}`.trimEnd(),
+        `The schema registry did not start: ${reason}\n${output}`.trimEnd(),
         { cause },
       );
     }

@@ -20,7 +20,7 @@ export async function registerSchema(
     references = [],
   }: { readonly schema: unknown; readonly references?: readonly RegisteredReference[] },
 ): Promise<number> {
-  const { status, body } = await ask(
+  const { status, body } = await request(
     runtime,
     `${url}/subjects/${encodeURIComponent(subject)}/versions`,
     {
@@ -34,35 +34,35 @@ export async function registerSchema(
   throw new SchemaRegistryError(`The registry did not take '${subject}': ${status} ${body}`);
 }
 
-/** Waits until the registry answers. `hopeless` is looked at in between: a reason to give up early. */
-export async function untilAnswering(
+/** Waits until the registry answers. `fatalReason` is looked at in between: a reason to give up early. */
+export async function untilReady(
   runtime: Runtime,
   url: string,
   timeoutMs: number,
-  hopeless: () => string | undefined = () => undefined,
+  fatalReason: () => string | undefined = () => undefined,
 ): Promise<void> {
   const deadline = runtime.monotonic() + timeoutMs;
   for (;;) {
-    const trouble = await troubleAt(runtime, url);
-    if (trouble === undefined) return;
-    const verdict = hopeless();
-    if (verdict !== undefined) throw new SchemaRegistryError(verdict);
+    const problem = await problemAt(runtime, url);
+    if (problem === undefined) return;
+    const reason = fatalReason();
+    if (reason !== undefined) throw new SchemaRegistryError(reason);
     if (runtime.monotonic() >= deadline)
-      throw new SchemaRegistryError(`${url} was not ready after ${timeoutMs} ms: ${trouble}.`);
+      throw new SchemaRegistryError(`${url} was not ready after ${timeoutMs} ms: ${problem}.`);
     await sleep(runtime, 50);
   }
 }
 
-async function troubleAt(runtime: Runtime, url: string): Promise<string | undefined> {
+async function problemAt(runtime: Runtime, url: string): Promise<string | undefined> {
   try {
-    const { status } = await ask(runtime, `${url}/subjects`);
+    const { status } = await request(runtime, `${url}/subjects`);
     return status === 200 ? undefined : `it answers with HTTP status ${status}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-async function ask(
+async function request(
   runtime: Runtime,
   url: string,
   init: RequestInit = {},

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findJava, findMaven } from '../kafka/local/executables.js';
 import { cacheFolder } from '../kafka/local/kafka-jars.js';
-import { CommandError, runToEnd } from '../kafka/local/run-to-end.js';
+import { CommandError, runCommand } from '../kafka/local/run-command.js';
 import { SchemaRegistryUnavailableError } from './schema-registry-errors.js';
 
 const VERSION = '3.0.9';
@@ -42,7 +42,7 @@ async function provision(folder: string): Promise<void> {
   const staging = await mkdtemp(`${folder}.staging-`);
   try {
     const goal = ['dependency:unpack', `-Dartifact=${ARTIFACT}`, '-DoutputDirectory=app'];
-    await runToEnd(findMaven() ?? 'mvn', ['-q', '-B', '-Dstyle.color=never', ...goal], {
+    await runCommand(findMaven() ?? 'mvn', ['-q', '-B', '-Dstyle.color=never', ...goal], {
       cwd: staging,
       timeoutMs: 600_000,
     });

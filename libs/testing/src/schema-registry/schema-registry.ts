@@ -23,7 +23,7 @@ export class SchemaRegistry {
     controllable = false,
     startTimeoutMs = 60_000,
   }: SchemaRegistryOptions = {}): Promise<StartedSchemaRegistry> {
-    const url = named();
+    const url = urlFromEnvironment();
     if (url !== undefined && !controllable)
       return externalRegistry(realRuntime, url, startTimeoutMs);
     return LocalRegistry.start(realRuntime, await registryApp(), startTimeoutMs);
@@ -31,11 +31,11 @@ export class SchemaRegistry {
 
   /** What `start` would fail for on this machine; undefined where nothing is known to be missing. */
   static missing({ controllable = false }: SchemaRegistryOptions = {}): string | undefined {
-    return named() !== undefined && !controllable ? undefined : missingForRegistry();
+    return urlFromEnvironment() !== undefined && !controllable ? undefined : missingForRegistry();
   }
 }
 
-function named(): string | undefined {
+function urlFromEnvironment(): string | undefined {
   const url = process.env[SCHEMA_REGISTRY_VARIABLE]?.trim();
   return url === '' ? undefined : url;
 }

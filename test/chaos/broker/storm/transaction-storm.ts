@@ -126,7 +126,7 @@ export class TransactionStorm {
         'transactions committed': sum('committed'),
         aborted: sum('aborted'),
         failed: sum('failed'),
-        'left open': sum('left'),
+        'left open': sum('abandoned'),
         'fate unknown': sum('unknown'),
         'commits stored': stored.length,
         'took ms': Math.round(realRuntime.monotonic() - startedAt),

@@ -4,8 +4,11 @@ import { kafkaJars } from '../../../../libs/testing/src/kafka/local/kafka-jars.j
 
 const KAFKA_VERSION = '4.1.1';
 
-/** Runs a program of this folder with Java's own client to its end; gives the lines that it printed. */
-export async function runJava(
+/**
+ * Runs a Java program of this folder with Kafka's Java client, and returns the lines that it
+ * printed.
+ */
+export async function runJavaProgram(
   program: string,
   given: readonly string[],
   input: readonly string[] = [],

@@ -5,33 +5,27 @@ import {
   type BrokerError,
 } from '../../port/errors.js';
 import { abortable, Backoff, sleep } from '../../runtime/index.js';
-import { reactionTo, type ApiRequest, type Cluster, type Target } from '../../wire/index.js';
+import { reactionTo, type ApiRequest, type Target, type ClusterClient } from '../../wire/index.js';
 
-/** What the admin needs of the cluster. */
-export type AdminCluster = Pick<
-  Cluster,
-  'request' | 'closeLane' | 'metadata' | 'runtime' | 'requestTimeoutMs'
->;
-
-/** This attempt led nowhere, another one may. */
-export class Again {
-  constructor(readonly because: Error) {}
+/** The result of an attempt that failed and may be repeated. */
+export class Retry {
+  constructor(readonly reason: Error) {}
 }
 
 const BACKOFF = { initialMs: 50, maxMs: 1_000 };
 const REQUEST_TIMED_OUT = 7;
 
-/** One call of the admin: requests and repetitions, until the signal ends it. */
+/** One call of the admin: its requests and repetitions, until the signal aborts. */
 export class AdminCall {
-  /** Why the call is not through yet. */
-  trouble: Error | undefined;
-  /** An earlier attempt may have had its effect, though its answer was lost. */
-  inDoubt = false;
+  /** The error of the latest attempt. The call is rejected with it at the deadline. */
+  lastError: Error | undefined;
+  /** True if an earlier attempt may have taken effect, although its response was lost. */
+  mayHaveTakenEffect = false;
   readonly #endsAt: number;
 
   constructor(
-    readonly cluster: AdminCluster,
-    private readonly lane: string,
+    readonly cluster: ClusterClient,
+    private readonly channel: string,
     readonly signal: AbortSignal,
   ) {
     this.#endsAt = cluster.runtime.monotonic() + cluster.requestTimeoutMs;
@@ -43,7 +37,7 @@ export class AdminCall {
 
   request<T>(target: Target, request: ApiRequest<T>): Promise<T> {
     const { signal, remainingMs: timeoutMs } = this;
-    return this.cluster.request(target, this.lane, request, { signal, timeoutMs });
+    return this.cluster.request(target, this.channel, request, { signal, timeoutMs });
   }
 
   refresh(topics: readonly string[]): Promise<void> {
@@ -51,46 +45,47 @@ export class AdminCall {
   }
 
   /**
-   * Tries until there is a result. Whatever loses contact is tried again: everything an admin does may be done twice.
-   * In between it learns who leads the topics that this is about.
+   * Repeats the attempt until it has a result. Every lost connection is retried, because all
+   * operations of the admin may be carried out twice. Before a retry the metadata of the topics in
+   * `about` are refreshed.
    */
-  async repeat<T>(attempt: () => Promise<T | Again>, about: readonly string[] = []): Promise<T> {
+  async repeat<T>(attempt: () => Promise<T | Retry>, about: readonly string[] = []): Promise<T> {
     const backoff = new Backoff(this.cluster.runtime, BACKOFF);
     for (;;) {
       const result = await this.#try(attempt);
-      if (!(result instanceof Again)) return result;
-      this.#note(result.because);
+      if (!(result instanceof Retry)) return result;
+      this.#noteFailure(result.reason);
       await sleep(this.cluster.runtime, backoff.next(), this.signal);
       const refreshed = await this.#try(() => this.refresh(about));
-      if (refreshed instanceof Again) this.trouble = refreshed.because;
+      if (refreshed instanceof Retry) this.lastError = refreshed.reason;
     }
   }
 
-  async #try<T>(attempt: () => Promise<T | Again>): Promise<T | Again> {
+  async #try<T>(attempt: () => Promise<T | Retry>): Promise<T | Retry> {
     try {
       return await attempt();
     } catch (error) {
       this.signal.throwIfAborted();
-      if (isLostContact(error)) return new Again(error);
+      if (isConnectionLost(error)) return new Retry(error);
       throw error;
     }
   }
 
-  #note(because: Error): void {
-    this.trouble = because;
+  #noteFailure(because: Error): void {
+    this.lastError = because;
     const { brokerCode } = because as Partial<BrokerError>;
-    this.inDoubt ||= isLostContact(because) || brokerCode === REQUEST_TIMED_OUT;
+    this.mayHaveTakenEffect ||= isConnectionLost(because) || brokerCode === REQUEST_TIMED_OUT;
   }
 }
 
-/** Another attempt where the code says that it may help; throws the error where not. */
-export function againAfter(code: number, error: BrokerError): Again {
+/** Returns a retry if the code is retriable, and throws the error otherwise. */
+export function retryOrThrow(code: number, error: BrokerError): Retry {
   const reaction = reactionTo('admin', code);
-  if (reaction === 'retry' || reaction === 'refresh-metadata') return new Again(error);
+  if (reaction === 'retry' || reaction === 'refresh-metadata') return new Retry(error);
   throw error;
 }
 
-export function isLostContact(error: unknown): error is Error {
+export function isConnectionLost(error: unknown): error is Error {
   return (
     error instanceof ConnectionError ||
     error instanceof RequestTimeoutError ||

@@ -1,32 +1,37 @@
 import { ClosedError, RequestTimeoutError } from '../../port/errors.js';
 import { abortable, type Timer } from '../../runtime/index.js';
-import { AdminCall, type AdminCluster } from './admin-call.js';
+import { AdminCall } from './admin-call.js';
+import type { ClusterClient } from '../../wire/index.js';
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Default: the session's own. */
-  readonly lane?: string;
+  /** Default: the channel of the session. */
+  readonly channel?: string;
 }
 
-/** The calls of one admin session: each within the request time-out, all ended by `close`. */
+/**
+ * The calls of one admin session. Each call has the request timeout as its limit, and `close` ends
+ * all of them.
+ */
 export class AdminCalls {
-  readonly #lane: string;
+  readonly #channel: string;
   readonly #running = new Set<AbortController>();
   #closed: ClosedError | undefined;
 
   constructor(
-    readonly cluster: AdminCluster,
+    readonly cluster: ClusterClient,
     readonly sessionId: string,
   ) {
-    // What an admin asks for may keep a broker busy for a while: nobody else's request stands behind it.
-    this.#lane = `admin:${sessionId}`;
+    // Admin requests may keep a broker busy, so a session has its own channel and delays no other
+    // requests.
+    this.#channel = `admin:${sessionId}`;
   }
 
   /** `what` completes the sentence "… took longer than". */
   async run<T>(
     what: string,
     work: (call: AdminCall) => Promise<T>,
-    { signal, lane = this.#lane }: RunOptions = {},
+    { signal, channel = this.#channel }: RunOptions = {},
   ): Promise<T> {
     this.throwIfClosed();
     signal?.throwIfAborted();
@@ -34,7 +39,7 @@ export class AdminCalls {
     const giveUp = (): void => control.abort(signal?.reason);
     signal?.addEventListener('abort', giveUp, { once: true });
     this.#running.add(control);
-    const call = new AdminCall(this.cluster, lane, control.signal);
+    const call = new AdminCall(this.cluster, channel, control.signal);
     const deadline = this.#deadline(what, call, control);
     try {
       return await abortable(work(call), control.signal);
@@ -52,15 +57,18 @@ export class AdminCalls {
   close(): void {
     this.#closed ??= new ClosedError('This admin session was closed: make another one.');
     for (const control of this.#running) control.abort(this.#closed);
-    this.cluster.closeLane(this.#lane, this.#closed);
+    this.cluster.closeChannel(this.#channel, this.#closed);
   }
 
-  /** Where something went wrong each time, that says more than the time that went by. */
+  /**
+   * Rejects with the latest error of the call if there is one, because that says more than a
+   * timeout.
+   */
   #deadline(what: string, call: AdminCall, control: AbortController): Timer {
     const { runtime, requestTimeoutMs } = this.cluster;
     return runtime.setTimer(() => {
       control.abort(
-        call.trouble ??
+        call.lastError ??
           new RequestTimeoutError(`${what} took longer than ${requestTimeoutMs} ms. Try again.`),
       );
     }, requestTimeoutMs);

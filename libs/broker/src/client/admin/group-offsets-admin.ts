@@ -8,24 +8,30 @@ import {
   offsetFetchRequest,
   type PartitionCode,
 } from '../../wire/index.js';
-import { againAfter, type AdminCall, type Again } from './admin-call.js';
+import { retryOrThrow, type AdminCall, type Retry } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
-import { askCoordinator } from './group-request.js';
-import { hasMembers } from './groups-admin.js';
-import { requirePartition } from './known-topic.js';
-import { COUNT, OFFSET, requireWhole } from './whole-number.js';
+import { requestFromCoordinator } from './request-from-coordinator.js';
+import { groupHasMembers } from './groups-admin.js';
+import { requirePartition } from './require-topic.js';
+import { COUNT, OFFSET, requireWholeNumber } from './require-whole-number.js';
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
-const SUBSCRIBED = 86;
-const NO_SUCH_GROUP = 69;
-/** Whoever is no member is refused as a stranger, or as late, once there are members. */
-const REFUSED_AS_NO_MEMBER: readonly number[] = [22, 25, 27, 113];
-const NOBODY = { generation: -1, memberId: '' };
+const GROUP_SUBSCRIBED_TO_TOPIC = 86;
+const GROUP_ID_NOT_FOUND = 69;
+/**
+ * The codes of a group with members: the coordinator takes the admin's commit for one of an unknown
+ * or outdated member.
+ */
+const NOT_A_MEMBER_CODES: readonly number[] = [22, 25, 27, 113];
+const NO_MEMBER = { generation: -1, memberId: '' };
 
 export class GroupOffsetsAdmin {
   constructor(private readonly calls: AdminCalls) {}
 
-  /** Shows what is committed now, though an open transaction may be about to change it. */
+  /**
+   * Returns the committed offsets as they are now, even if an open transaction is about to change
+   * them.
+   */
   read(
     groupId: string,
     topics?: readonly string[],
@@ -33,9 +39,9 @@ export class GroupOffsetsAdmin {
     const doing = `Reading the offsets of group "${groupId}"`;
     const request = offsetFetchRequest(groupId, 'all', { stable: false });
     return this.calls.run(doing, (call) =>
-      askCoordinator(call, groupId, request, ({ code, offsets }) => {
+      requestFromCoordinator(call, groupId, request, ({ code, offsets }) => {
         const refused = code === 0 ? offsets.find((each) => each.code !== 0)?.code : code;
-        if (refused !== undefined) return againAfter(refused, errorOfCode(refused, doing));
+        if (refused !== undefined) return retryOrThrow(refused, errorOfCode(refused, doing));
         return offsets.flatMap(({ topic, partition, committed }) =>
           committed && (!topics || topics.includes(topic))
             ? [{ topic, partition, ...committed }]
@@ -50,12 +56,17 @@ export class GroupOffsetsAdmin {
     return this.calls.run(doing, async (call) => {
       requireOffsets(offsets);
       if (offsets.length === 0) return;
-      const request = offsetCommitRequest({ groupId, ...NOBODY }, offsets);
-      await askCoordinator<readonly PartitionCode[], void>(call, groupId, request, (answers) => {
-        const stranger = answers.find(({ code }) => REFUSED_AS_NO_MEMBER.includes(code));
-        if (stranger) throw hasMembers(groupId, 'Offsets cannot be set', stranger.code);
-        return outcome(call, answers, doing);
-      });
+      const request = offsetCommitRequest({ groupId, ...NO_MEMBER }, offsets);
+      await requestFromCoordinator<readonly PartitionCode[], void>(
+        call,
+        groupId,
+        request,
+        (answers) => {
+          const stranger = answers.find(({ code }) => NOT_A_MEMBER_CODES.includes(code));
+          if (stranger) throw groupHasMembers(groupId, 'Offsets cannot be set', stranger.code);
+          return resultOf(call, answers, doing);
+        },
+      );
     });
   }
 
@@ -64,25 +75,28 @@ export class GroupOffsetsAdmin {
     return this.calls.run(doing, async (call) => {
       if (partitions.length === 0) return;
       const request = offsetDeleteRequest(groupId, partitions);
-      await askCoordinator(call, groupId, request, ({ code, partitions: answers }) => {
-        if (code === NO_SUCH_GROUP) throw noSuchGroup(groupId, code);
-        if (code !== 0) return againAfter(code, errorOfCode(code, doing));
-        return outcome(call, answers, doing);
+      await requestFromCoordinator(call, groupId, request, ({ code, partitions: answers }) => {
+        if (code === GROUP_ID_NOT_FOUND) throw noSuchGroup(groupId, code);
+        if (code !== 0) return retryOrThrow(code, errorOfCode(code, doing));
+        return resultOf(call, answers, doing);
       });
     });
   }
 }
 
-/** Undefined when all went well. What waiting cannot mend goes before what it can. */
-async function outcome(
+/**
+ * Returns undefined if all partitions succeeded. A permanent error takes precedence over a
+ * retriable one.
+ */
+async function resultOf(
   call: AdminCall,
   answers: readonly PartitionCode[],
   doing: string,
-): Promise<Again | undefined> {
-  let again: Again | undefined;
+): Promise<Retry | undefined> {
+  let again: Retry | undefined;
   for (const answer of answers)
     if (answer.code !== 0)
-      again = againAfter(answer.code, await partitionError(call, answer, doing));
+      again = retryOrThrow(answer.code, await partitionError(call, answer, doing));
   return again;
 }
 
@@ -91,9 +105,12 @@ async function partitionError(
   { topic, partition, code }: PartitionCode,
   doing: string,
 ): Promise<BrokerError> {
-  // One code for two things: which of them it was, the metadata tells.
+  // The code means an unknown topic or an unknown partition. The metadata say which.
   if (code === UNKNOWN_TOPIC_OR_PARTITION) await requirePartition(call, topic, partition);
-  const advice = code === SUBSCRIBED ? '' : 'The other offsets of the call may have been changed.';
+  const advice =
+    code === GROUP_SUBSCRIBED_TO_TOPIC
+      ? ''
+      : 'The other offsets of the call may have been changed.';
   return errorOfCode(code, `${doing}, partition ${partition} of "${topic}"`, advice);
 }
 
@@ -107,7 +124,7 @@ function noSuchGroup(groupId: string, brokerCode: number): RefusedError {
 
 function requireOffsets(offsets: readonly OffsetCommit[]): void {
   for (const { topic, partition, offset } of offsets) {
-    requireWhole(`A partition of "${topic}"`, partition, COUNT);
-    requireWhole(`The offset for partition ${partition} of "${topic}"`, offset, OFFSET);
+    requireWholeNumber(`A partition of "${topic}"`, partition, COUNT);
+    requireWholeNumber(`The offset for partition ${partition} of "${topic}"`, offset, OFFSET);
   }
 }

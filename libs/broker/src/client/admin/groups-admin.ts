@@ -11,28 +11,31 @@ import {
   type DescribedConsumerGroup,
   type DescribedGroup,
 } from '../../wire/index.js';
-import { Again, againAfter, type AdminCall } from './admin-call.js';
+import { Retry, retryOrThrow, type AdminCall } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
-import { askCoordinator } from './group-request.js';
+import { requestFromCoordinator } from './request-from-coordinator.js';
 
 const NON_EMPTY_GROUP = 68;
-const NO_SUCH_GROUP = 69;
+const GROUP_ID_NOT_FOUND = 69;
 const CONSUMER = 'consumer';
 const DEAD = 'Dead';
 
 export class GroupsAdmin {
   constructor(private readonly calls: AdminCalls) {}
 
-  /** Each broker knows its own groups only: one that does not answer would hide some. */
+  /**
+   * Asks every broker, because a broker knows only its own groups. If one does not answer, the call
+   * is retried: a partial list would hide groups.
+   */
   list(): Promise<readonly GroupListing[]> {
     return this.calls.run('Listing groups', (call) =>
       call.repeat<readonly GroupListing[]>(async () => {
         await call.refresh([]);
         const nodes = [...call.cluster.metadata.brokers.keys()];
-        const parts = await Promise.all(nodes.map((node) => listOf(call, node)));
+        const parts = await Promise.all(nodes.map((node) => listGroupsOf(call, node)));
         const groups = new Map<string, GroupListing>();
         for (const part of parts) {
-          if (part instanceof Again) return part;
+          if (part instanceof Retry) return part;
           for (const group of part) groups.set(group.groupId, group);
         }
         return [...groups.values()];
@@ -44,7 +47,7 @@ export class GroupsAdmin {
     const doing = `Describing group "${groupId}"`;
     return this.calls
       .run(doing, (call) =>
-        askCoordinator<readonly DescribedGroup[], GroupDescription>(
+        requestFromCoordinator<readonly DescribedGroup[], GroupDescription>(
           call,
           groupId,
           describeGroupRequest(groupId),
@@ -52,7 +55,7 @@ export class GroupsAdmin {
             const code = group?.code ?? -1;
             return group && code === 0
               ? description(group)
-              : againAfter(code, errorOfCode(code, doing));
+              : retryOrThrow(code, errorOfCode(code, doing));
           },
         ),
       )
@@ -61,13 +64,13 @@ export class GroupsAdmin {
       );
   }
 
-  /** A group by KIP-848 is dead to those who ask about classic ones. */
+  /** Describes a group of the KIP-848 protocol. DescribeGroups reports such a group as dead. */
   async #describeConsumers(unknown: GroupDescription): Promise<GroupDescription> {
     const { groupId } = unknown;
     const doing = `Describing group "${groupId}"`;
     try {
       return await this.calls.run(doing, (call) =>
-        askCoordinator<readonly DescribedConsumerGroup[], GroupDescription>(
+        requestFromCoordinator<readonly DescribedConsumerGroup[], GroupDescription>(
           call,
           groupId,
           consumerDescribeRequest(groupId),
@@ -77,12 +80,14 @@ export class GroupsAdmin {
               const { state, assignor: protocol, members } = group;
               return { groupId, state, protocol, members };
             }
-            return code === NO_SUCH_GROUP ? unknown : againAfter(code, errorOfCode(code, doing));
+            return code === GROUP_ID_NOT_FOUND
+              ? unknown
+              : retryOrThrow(code, errorOfCode(code, doing));
           },
         ),
       );
     } catch (error) {
-      // A broker that does not have the protocol has no such groups.
+      // A broker without the protocol has no such groups.
       if (error instanceof UnsupportedError) return unknown;
       throw error;
     }
@@ -91,20 +96,20 @@ export class GroupsAdmin {
   delete(groupId: string): Promise<boolean> {
     const doing = `Deleting group "${groupId}"`;
     return this.calls.run(doing, (call) =>
-      askCoordinator(call, groupId, deleteGroupRequest(groupId), ([answer]) => {
+      requestFromCoordinator(call, groupId, deleteGroupRequest(groupId), ([answer]) => {
         const code = answer?.code ?? -1;
         if (code === 0) return true;
-        // After a lost answer it was probably ours that did it.
-        if (code === NO_SUCH_GROUP) return call.inDoubt;
+        // After a lost response our own first attempt probably deleted the group.
+        if (code === GROUP_ID_NOT_FOUND) return call.mayHaveTakenEffect;
         if (code === NON_EMPTY_GROUP)
-          throw hasMembers(groupId, 'The group cannot be deleted', code);
-        return againAfter(code, errorOfCode(code, doing));
+          throw groupHasMembers(groupId, 'The group cannot be deleted', code);
+        return retryOrThrow(code, errorOfCode(code, doing));
       }),
     );
   }
 }
 
-export function hasMembers(groupId: string, what: string, brokerCode: number): RefusedError {
+export function groupHasMembers(groupId: string, what: string, brokerCode: number): RefusedError {
   return new RefusedError(
     `${what} while group "${groupId}" has members: stop its consumers first.`,
     false,
@@ -112,10 +117,13 @@ export function hasMembers(groupId: string, what: string, brokerCode: number): R
   );
 }
 
-async function listOf(call: AdminCall, node: number): Promise<readonly GroupListing[] | Again> {
+async function listGroupsOf(
+  call: AdminCall,
+  node: number,
+): Promise<readonly GroupListing[] | Retry> {
   const { code, groups } = await call.request(node, listGroupsRequest());
   if (code === 0) return groups;
-  return againAfter(code, errorOfCode(code, `Listing the groups of broker ${node}`));
+  return retryOrThrow(code, errorOfCode(code, `Listing the groups of broker ${node}`));
 }
 
 function description(group: DescribedGroup): GroupDescription {
@@ -127,7 +135,10 @@ function description(group: DescribedGroup): GroupDescription {
   return { groupId, state, protocol: protocol === '' ? null : protocol, members };
 }
 
-/** A member that writes a format of its own must not hide the others from an operator. */
+/**
+ * Returns no partitions if a member uses an assignment format of its own, so that the other members
+ * are still shown.
+ */
 function partitionsIn(assignment: Buffer): readonly TopicPartition[] {
   try {
     return decodeAssignment(assignment);

@@ -8,8 +8,8 @@ import {
   UnknownTopicError,
 } from '../../port/errors.js';
 import { VirtualRuntime } from '../../runtime/index.js';
-import { KafkajsAdmin } from './kafka-admin.js';
-import { ScriptedCluster } from './scripted-cluster.spec-support.js';
+import { KafkaAdmin } from './kafka-admin.js';
+import { ScriptedAdminCluster } from './scripted-admin-cluster.spec-support.js';
 
 const lost = new ConnectionError('The connection broke.');
 const topicCode = (code: number, message: string | null = null) => [
@@ -27,20 +27,20 @@ const coordinator = { errorCode: 0, coordinator: { nodeId: 2, host: 'localhost',
 const offset = { topic: 'orders', partition: 0, offset: 4 };
 
 let runtime: VirtualRuntime;
-let cluster: ScriptedCluster;
-let admin: KafkajsAdmin;
+let cluster: ScriptedAdminCluster;
+let admin: KafkaAdmin;
 
 beforeEach(() => {
   runtime = new VirtualRuntime();
-  cluster = new ScriptedCluster(runtime)
+  cluster = new ScriptedAdminCluster(runtime)
     .script('ListOffsets', ready)
     .script('GroupCoordinator', coordinator);
-  admin = new KafkajsAdmin({ cluster, sessionId: 'admin-1' });
+  admin = new KafkaAdmin({ cluster, sessionId: 'admin-1' });
 });
 
 afterEach(() => expect(runtime.pendingTimers).toBe(0));
 
-/** How the call ended, after so much time. */
+/** Advances the time, and returns how the call ended. */
 async function after<T>(milliseconds: number, call: Promise<T>): Promise<T> {
   call.catch(() => undefined);
   await runtime.advance(milliseconds);
@@ -50,8 +50,8 @@ async function after<T>(milliseconds: number, call: Promise<T>): Promise<T> {
   return result;
 }
 
-describe('what the cluster mends by itself', () => {
-  it('is asked again, of the controller that metadata names by then', async () => {
+describe('KafkaAdmin with temporary errors', () => {
+  it('retries with the controller that the refreshed metadata name', async () => {
     cluster.script('CreateTopics', topicCode(41), topicCode(0));
     const changes = await after(1_000, admin.createTopics([{ name: 'orders' }]));
     expect(changes).toEqual([{ name: 'orders', changed: true }]);
@@ -60,7 +60,7 @@ describe('what the cluster mends by itself', () => {
   });
 
   it.each([3, 6])(
-    'includes a leader that moved (%d): the new one is asked for what is open',
+    'asks a new leader for the remaining partitions after a leader change (%d)',
     async (moved) => {
       const at = (partition: number, code: number) => ({
         topic: 'orders',
@@ -80,22 +80,22 @@ describe('what the cluster mends by itself', () => {
     },
   );
 
-  it('includes a coordinator that moved: it is looked for again', async () => {
+  it('finds a coordinator again after it moved', async () => {
     cluster.script('DeleteGroups', [{ groupId: 'g', code: 16 }], lost, [{ groupId: 'g', code: 0 }]);
     expect(await after(1_000, admin.deleteGroup('g'))).toBe(true);
     expect(cluster.requests('GroupCoordinator')).toHaveLength(3);
   });
 
-  it('includes a coordinator that is back at another address', async () => {
+  it('uses the new address of a coordinator that was restarted elsewhere', async () => {
     const before = { id: 2, host: 'before', port: 9, rack: null };
-    cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 1, topics: [] });
+    cluster.metadata.update({ brokers: [before], clusterId: null, controllerId: 1, topics: [] });
     cluster.script('OffsetFetch', { code: 0, offsets: [] });
     await after(0, admin.groupOffsets('group'));
     expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'localhost', port: 2 });
     expect(cluster.refreshes).toBe(0);
   });
 
-  it('includes a broker that cannot list its groups yet: none is left out', async () => {
+  it('retries a broker that cannot list its groups yet, so that no group is missing', async () => {
     const listed = (code: number, ...ids: string[]) => ({
       code,
       groups: ids.map((groupId) => ({ groupId, protocolType: 'consumer' })),
@@ -112,38 +112,41 @@ describe('what the cluster mends by itself', () => {
   });
 });
 
-describe('an answer that was lost', () => {
+describe('KafkaAdmin after a lost response', () => {
   it.each([
     ['creating', 'CreateTopics', 36, () => admin.createTopics([{ name: 'orders' }])],
     ['deleting', 'DeleteTopics', 3, () => admin.deleteTopics(['orders'])],
-  ])('does not make %s look like nothing was changed', async (_, api, nothingToDo, call) => {
-    cluster.script(api, lost, topicCode(nothingToDo));
-    cluster.script('Metadata', { topics: [{ name: 'orders', code: 3 }] });
-    expect(await after(2_000, call())).toEqual([{ name: 'orders', changed: true }]);
-  });
+  ])(
+    'reports the change that its own first attempt made: %s',
+    async (_, api, nothingToDo, call) => {
+      cluster.script(api, lost, topicCode(nothingToDo));
+      cluster.script('Metadata', { topics: [{ name: 'orders', code: 3 }] });
+      expect(await after(2_000, call())).toEqual([{ name: 'orders', changed: true }]);
+    },
+  );
 
-  it('does not make growing a topic fail, which has grown', async () => {
+  it('accepts that the topic has grown already', async () => {
     cluster.script('CreatePartitions', lost, topicCode(37));
     await after(2_000, admin.createPartitions('orders', 2));
     expect(cluster.requests('CreatePartitions')).toHaveLength(2);
   });
 });
 
-describe('what waiting cannot mend', () => {
-  it('is told at once, in the words of the broker', async () => {
+describe('KafkaAdmin with permanent errors', () => {
+  it("rejects at once, with the broker's message", async () => {
     cluster.script('CreatePartitions', topicCode(37, 'The topic has 4 partitions.'));
     const growing = after(0, admin.createPartitions('orders', 2));
     await expect(growing).rejects.toThrow(/"orders" to 2.*INVALID_PARTITIONS.*4 partitions/);
     expect(cluster.requests('CreatePartitions')).toHaveLength(1);
   });
 
-  it('is named by topic and partition', async () => {
+  it('names topic and partition in the error', async () => {
     await expect(after(0, admin.watermarks('missing'))).rejects.toThrow(UnknownTopicError);
     const beyond = admin.deleteRecords('orders', [{ partition: 7, offset: 0 }]);
     await expect(after(0, beyond)).rejects.toThrow(UnknownPartitionError);
   });
 
-  it('is to stop the consumers first, where a group has members', async () => {
+  it('advises to stop the consumers of a group that has members', async () => {
     cluster.script('OffsetCommit', [{ ...offset, code: 25 }]);
     const setting = after(0, admin.setGroupOffsets('billing', [offset]));
     await expect(setting).rejects.toThrow(RefusedError);
@@ -158,14 +161,14 @@ describe('what waiting cannot mend', () => {
     ['setGroupOffsets', () => admin.setGroupOffsets('g', [{ ...offset, offset: 1.5 }])],
     ['deleteRecords', () => admin.deleteRecords('orders', [{ partition: 0, offset: -2 }])],
     ['offsetsAt', () => admin.offsetsAt('orders', Number.NaN)],
-  ] as const)('includes numbers that make no sense: %s', async (_, call) => {
+  ] as const)('rejects numbers that make no sense: %s', async (_, call) => {
     await expect(after<unknown>(0, call())).rejects.toThrow(InvalidOptionError);
     expect(cluster.sent).toEqual([]);
   });
 });
 
-describe('the request time-out', () => {
-  it('bounds all tries together, and tells what went wrong', async () => {
+describe('request timeout of KafkaAdmin', () => {
+  it('limits all attempts together, and rejects with the latest error', async () => {
     cluster.script('Metadata', lost);
     const describing = admin.topics();
     await expect(after(9_999, describing)).rejects.toThrow(/still under way/);
@@ -173,14 +176,14 @@ describe('the request time-out', () => {
     expect(cluster.requests('Metadata').length).toBeLessThan(30);
   });
 
-  it('says so where nothing was answered at all', async () => {
+  it('rejects with a timeout error if there was no response', async () => {
     cluster.script('DescribeConfigs', 'silence');
     const reading = after(10_000, admin.topicConfig('orders'));
     await expect(reading).rejects.toThrow(RequestTimeoutError);
     await expect(reading).rejects.toThrow(/configuration of topic "orders".*10000 ms/);
   });
 
-  it('bounds the wait for leaders too', async () => {
+  it('limits the wait for leaders as well', async () => {
     cluster.script('CreateTopics', topicCode(0));
     cluster.leaders = [1, -1];
     const creating = after(10_000, admin.createTopics([{ name: 'orders' }]));
@@ -188,18 +191,18 @@ describe('the request time-out', () => {
   });
 });
 
-describe('closing', () => {
-  it('ends what is under way, and gives up the connections', async () => {
+describe('KafkaAdmin.close()', () => {
+  it('ends running calls and closes the connections', async () => {
     cluster.script('Metadata', 'silence');
     const describing = admin.topics();
     describing.catch(() => undefined);
     await runtime.settle();
     await Promise.all([admin.close(), admin.close()]);
     await expect(describing).rejects.toThrow(ClosedError);
-    expect(cluster.closedLanes).toContain('admin:admin-1');
+    expect(cluster.closedChannels).toContain('admin:admin-1');
   });
 
-  it('refuses whatever comes after it, a range included', async () => {
+  it('rejects later calls, including ranges', async () => {
     await admin.close();
     await expect(admin.groups()).rejects.toThrow(ClosedError);
     const range = admin.readRange('orders', 0, 0, 1)[Symbol.asyncIterator]();

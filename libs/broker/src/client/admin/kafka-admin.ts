@@ -12,25 +12,27 @@ import type {
 } from '../../port/admin.js';
 import type { CommittedOffset, OffsetCommit } from '../../port/consumer.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
-import { metadataRequest } from '../../wire/index.js';
-import type { AdminCluster } from './admin-call.js';
+import { metadataRequest, type ClusterClient } from '../../wire/index.js';
 import { AdminCalls } from './admin-calls.js';
 import { GroupOffsetsAdmin } from './group-offsets-admin.js';
 import { GroupsAdmin } from './groups-admin.js';
 import { LogsAdmin } from './logs-admin.js';
 import { RangeReader } from './range-reader.js';
-import type { DeleteBefore, NewLow } from './record-deletion.js';
+import type { DeleteBefore, NewLowWatermark } from './delete-records.js';
 import { TopicConfigAdmin } from './topic-config-admin.js';
 import { TopicsAdmin } from './topics-admin.js';
 
-export interface KafkajsAdminOptions {
-  readonly cluster: AdminCluster;
+export interface KafkaAdminOptions {
+  readonly cluster: ClusterClient;
   readonly sessionId: string;
   onClosed?(): void;
 }
 
-/** Looks after the topics, logs and groups of a cluster; the work is done in the rooms next door. */
-export class KafkajsAdmin implements AdminSession {
+/**
+ * The admin session for topics, logs and groups of a cluster. Delegates to one class per kind of
+ * resource.
+ */
+export class KafkaAdmin implements AdminSession {
   readonly #calls: AdminCalls;
   readonly #topics: TopicsAdmin;
   readonly #configs: TopicConfigAdmin;
@@ -40,7 +42,7 @@ export class KafkajsAdmin implements AdminSession {
   readonly #onClosed: (() => void) | undefined;
   #ranges = 0;
 
-  constructor({ cluster, sessionId, onClosed }: KafkajsAdminOptions) {
+  constructor({ cluster, sessionId, onClosed }: KafkaAdminOptions) {
     this.#onClosed = onClosed;
     this.#calls = new AdminCalls(cluster, sessionId);
     this.#topics = new TopicsAdmin(this.#calls);
@@ -92,7 +94,10 @@ export class KafkajsAdmin implements AdminSession {
     return this.#logs.offsetsAt(topic, timestamp);
   }
 
-  deleteRecords(topic: string, before: readonly DeleteBefore[]): Promise<readonly NewLow[]> {
+  deleteRecords(
+    topic: string,
+    before: readonly DeleteBefore[],
+  ): Promise<readonly NewLowWatermark[]> {
     return this.#logs.deleteRecords(topic, before);
   }
 
@@ -130,8 +135,8 @@ export class KafkajsAdmin implements AdminSession {
     to: number,
     options: ReadRangeOptions = {},
   ): AsyncIterable<BrokerRecord> {
-    const lane = `range:${this.#calls.sessionId}:${++this.#ranges}`;
-    return new RangeReader(this.#calls, { topic, partition, from, to, ...options }, lane).read();
+    const channel = `range:${this.#calls.sessionId}:${++this.#ranges}`;
+    return new RangeReader(this.#calls, { topic, partition, from, to, ...options }, channel).read();
   }
 
   close(): Promise<void> {

@@ -4,16 +4,16 @@ import { lookUpOffsets } from '../offsets/offset-lookup.js';
 import { EARLIEST, LATEST, type ListedOffset } from '../../wire/index.js';
 import type { AdminCall } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
-import { deleteRecords, type DeleteBefore, type NewLow } from './record-deletion.js';
-import { knownTopic } from './known-topic.js';
+import { deleteRecords, type DeleteBefore, type NewLowWatermark } from './delete-records.js';
+import { requireTopic } from './require-topic.js';
 
-/** Where the logs of a topic begin and end. */
+/** Reads and moves the start and end offsets of a topic's logs. */
 export class LogsAdmin {
   constructor(private readonly calls: AdminCalls) {}
 
   watermarks(topic: string): Promise<readonly Watermarks[]> {
     return this.calls.run(`Asking for the watermarks of topic "${topic}"`, async (call) => {
-      // Not in one request: a broker refuses to be asked twice about one partition.
+      // Two requests, because a broker refuses a request that names a partition twice.
       const [lows, highs] = await Promise.all([
         offsetsOf(call, topic, EARLIEST),
         offsetsOf(call, topic, LATEST),
@@ -30,7 +30,7 @@ export class LogsAdmin {
       throw new InvalidOptionError(
         `offsetsAt needs a time in milliseconds since 1970; got ${String(timestamp)}.`,
       );
-    // Times before 1970 have meanings of their own in the protocol.
+    // Negative timestamps have special meanings in the protocol.
     const from = Math.max(0, Math.ceil(timestamp));
     return this.calls.run(`Asking topic "${topic}" for offsets by time`, async (call) => {
       const found = await offsetsOf(call, topic, from);
@@ -42,7 +42,10 @@ export class LogsAdmin {
     });
   }
 
-  deleteRecords(topic: string, before: readonly DeleteBefore[]): Promise<readonly NewLow[]> {
+  deleteRecords(
+    topic: string,
+    before: readonly DeleteBefore[],
+  ): Promise<readonly NewLowWatermark[]> {
     return this.calls.run(`Deleting records of topic "${topic}"`, (call) =>
       deleteRecords(call, topic, before),
     );
@@ -54,15 +57,15 @@ async function offsetsOf(
   topic: string,
   timestamp: number,
 ): Promise<readonly ListedOffset[]> {
-  const { partitions } = await knownTopic(call, topic);
+  const { partitions } = await requireTopic(call, topic);
   const found = await lookUpOffsets(
     call.cluster,
     partitions.map(({ partition }) => ({ topic, partition, timestamp })),
     {
-      // Latest is then the high watermark, which counts the records of open transactions too.
+      // LATEST is then the high watermark, which includes the records of open transactions.
       isolation: 'read_uncommitted',
       signal: call.signal,
-      onTrouble: (error) => (call.trouble = error),
+      onError: (error) => (call.lastError = error),
     },
   );
   return [...found].sort((one, other) => one.partition - other.partition);

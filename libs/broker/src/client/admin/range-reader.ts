@@ -9,7 +9,7 @@ import {
   type BrokerError,
 } from '../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
-import { HeaderNames, RecordBatchReader, RecordChunks } from '../../records/index.js';
+import { HeaderNameCache, RecordBatchReader, RecordChunks } from '../../records/index.js';
 import { lookUpOffsets } from '../offsets/offset-lookup.js';
 import {
   EARLIEST,
@@ -19,24 +19,24 @@ import {
   reactionTo,
   type FetchedPartition,
 } from '../../wire/index.js';
-import { Again, type AdminCall } from './admin-call.js';
+import { Retry, type AdminCall } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
-import { requirePartition } from './known-topic.js';
+import { requirePartition } from './require-topic.js';
 
 export interface Range extends TopicPartition, ReadRangeOptions {
   readonly from: number;
   readonly to: number;
 }
 
-interface Bounds {
+interface LogBounds {
   readonly topicId: string | null;
   readonly low: number;
   readonly end: number;
 }
 
-type Piece =
+type FetchResult =
   | { readonly kind: 'records'; readonly fetched: FetchedPartition & { readonly records: Buffer } }
-  /** The log begins behind the offset asked for, since records were deleted meanwhile. */
+  /** Records were deleted meanwhile, so the log starts after the requested offset. */
   | { readonly kind: 'deleted'; readonly low: number };
 
 const UNKNOWN_ERROR = -1;
@@ -45,22 +45,22 @@ const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 
 const BYTES_PER_FETCH = 1024 * 1024;
-const RECORDS_AT_ONCE = 500;
-/** There are records to read, so that this is only waited out where a leader is not up to date yet. */
+const RECORDS_PER_CHUNK = 500;
+/** The range has records, so this wait ends early unless a leader has not caught up yet. */
 const MAX_WAIT_MS = 500;
 
 /** Reads one partition from one offset to another, on a connection of its own. */
 export class RangeReader {
   readonly #calls: AdminCalls;
   readonly #range: Range;
-  readonly #lane: string;
+  readonly #channel: string;
   readonly #chunks = new RecordChunks();
-  readonly #headerNames = new HeaderNames();
+  readonly #headerNames = new HeaderNameCache();
 
-  constructor(calls: AdminCalls, range: Range, lane: string) {
+  constructor(calls: AdminCalls, range: Range, channel: string) {
     this.#calls = calls;
     this.#range = range;
-    this.#lane = lane;
+    this.#channel = channel;
   }
 
   async *read(): AsyncGenerator<BrokerRecord, void> {
@@ -76,7 +76,7 @@ export class RangeReader {
         else position = yield* this.#recordsOf(piece.fetched, position, end);
       }
     } finally {
-      this.#calls.cluster.closeLane(this.#lane);
+      this.#calls.cluster.closeChannel(this.#channel);
     }
   }
 
@@ -96,7 +96,7 @@ export class RangeReader {
       headerNames: this.#headerNames,
     });
     while (!reader.done)
-      for (const record of reader.next(RECORDS_AT_ONCE)) {
+      for (const record of reader.next(RECORDS_PER_CHUNK)) {
         this.#calls.throwIfClosed();
         signal?.throwIfAborted();
         if (record.offset >= end) return end;
@@ -110,17 +110,17 @@ export class RangeReader {
 
   #run<T>(work: (call: AdminCall) => Promise<T>): Promise<T> {
     const { signal } = this.#range;
-    return this.#calls.run(`Reading ${this.#name}`, work, { signal, lane: this.#lane });
+    return this.#calls.run(`Reading ${this.#name}`, work, { signal, channel: this.#channel });
   }
 
-  async #bounds(call: AdminCall): Promise<Bounds> {
+  async #bounds(call: AdminCall): Promise<LogBounds> {
     const { topic, partition, isolation = 'read_committed' } = this.#range;
     const { id } = await requirePartition(call, topic, partition);
     const ask = async (timestamp: number): Promise<number> => {
       const options = {
         isolation,
         signal: call.signal,
-        onTrouble: (error: Error) => (call.trouble = error),
+        onTrouble: (error: Error) => (call.lastError = error),
       };
       const [found] = await lookUpOffsets(call.cluster, [{ topic, partition, timestamp }], options);
       return found?.offset ?? 0;
@@ -129,12 +129,12 @@ export class RangeReader {
     return { topicId: id, end, low: await ask(EARLIEST) };
   }
 
-  #fetch(call: AdminCall, position: number, bounds: Bounds): Promise<Piece> {
+  #fetch(call: AdminCall, position: number, bounds: LogBounds): Promise<FetchResult> {
     const { topic, partition, isolation = 'read_committed' } = this.#range;
     const limits = { maxWaitMs: MAX_WAIT_MS, minBytes: 1, maxBytes: BYTES_PER_FETCH };
-    return call.repeat<Piece>(async () => {
+    return call.repeat<FetchResult>(async () => {
       const known = this.#partition(call, bounds);
-      if (!known || known.leader < 0) return new Again(this.#error(LEADER_NOT_AVAILABLE));
+      if (!known || known.leader < 0) return new Retry(this.#errorOf(LEADER_NOT_AVAILABLE));
       const { leader, leaderEpoch } = known;
       const from = {
         topic,
@@ -148,39 +148,43 @@ export class RangeReader {
       const { code, partitions } = await call.request(leader, request);
       const [fetched] = partitions;
       const refused = code === 0 ? (fetched?.code ?? UNKNOWN_ERROR) : code;
-      if (refused !== 0) return this.#react(call, refused, position);
+      if (refused !== 0) return this.#handleCode(call, refused, position);
       if (fetched?.records?.length)
         return { kind: 'records', fetched: { ...fetched, records: fetched.records } };
-      return new Again(this.#nothing(position, bounds));
+      return new Retry(this.#emptyFetchError(position, bounds));
     }, [topic]);
   }
 
-  /** Offsets of a topic that was deleted and created again would mean other records. */
-  #partition({ cluster: { metadata } }: AdminCall, { topicId }: Bounds) {
+  /** Rejects a recreated topic, because its offsets belong to other records. */
+  #partition({ cluster: { metadata } }: AdminCall, { topicId }: LogBounds) {
     const { topic, partition } = this.#range;
     const known = metadata.topic(topic);
     if (known?.code === UNKNOWN_TOPIC) throw new UnknownTopicError(topic);
-    if (known?.code === 0 && known.id !== topicId) throw this.#recreated();
+    if (known?.code === 0 && known.id !== topicId) throw this.#recreatedError();
     return metadata.partition(topic, partition);
   }
 
-  #react(call: AdminCall, code: number, position: number): Promise<Piece | Again> | Again {
+  #handleCode(
+    call: AdminCall,
+    code: number,
+    position: number,
+  ): Promise<FetchResult | Retry> | Retry {
     switch (reactionTo('fetch', code)) {
       case 'out-of-range':
         return this.#outOfRange(call, position);
       case 'refresh-metadata':
       case 'retry':
-        return new Again(this.#error(code));
+        return new Retry(this.#errorOf(code));
       default:
-        throw this.#error(code);
+        throw this.#errorOf(code);
     }
   }
 
-  async #outOfRange(call: AdminCall, position: number): Promise<Piece | Again> {
+  async #outOfRange(call: AdminCall, position: number): Promise<FetchResult | Retry> {
     const { topic, partition } = this.#range;
     const { low, end } = await this.#bounds(call);
     if (low > position) return { kind: 'deleted', low };
-    if (position <= end) return new Again(this.#error(OFFSET_OUT_OF_RANGE));
+    if (position <= end) return new Retry(this.#errorOf(OFFSET_OUT_OF_RANGE));
     throw new OffsetOutOfRangeError(
       topic,
       partition,
@@ -191,13 +195,13 @@ export class RangeReader {
     );
   }
 
-  #nothing(position: number, { end }: Bounds): RequestTimeoutError {
+  #emptyFetchError(position: number, { end }: LogBounds): RequestTimeoutError {
     return new RequestTimeoutError(
       `The leader of ${this.#name} gave nothing from offset ${position} on, though the log went to ${end}. It may have lost the end of the log, or not yet have caught up.`,
     );
   }
 
-  #recreated(): TopicRecreatedError {
+  #recreatedError(): TopicRecreatedError {
     const { topic, partition, from } = this.#range;
     return new TopicRecreatedError(
       topic,
@@ -207,7 +211,7 @@ export class RangeReader {
     );
   }
 
-  #error(code: number): BrokerError {
+  #errorOf(code: number): BrokerError {
     return errorOfCode(code, `Reading ${this.#name}`);
   }
 

@@ -1,5 +1,5 @@
 import { alterTopicConfigRequest, describeTopicConfigRequest } from '../../wire/index.js';
-import { againAfter } from './admin-call.js';
+import { retryOrThrow } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
 import { topicError } from './topic-error.js';
 
@@ -17,7 +17,7 @@ export class TopicConfigAdmin {
         const [answer] = await call.request('any', describeTopicConfigRequest(topic));
         if (answer?.code === 0) return Object.fromEntries(answer.entries);
         const { code, message } = answer ?? NO_ANSWER;
-        return againAfter(code, topicError({ name: topic, code, message }, doing));
+        return retryOrThrow(code, topicError({ name: topic, code, message }, doing));
       }),
     );
   }
@@ -29,7 +29,7 @@ export class TopicConfigAdmin {
         const [answer] = await call.request('controller', alterTopicConfigRequest(topic, changes));
         const { code, message } = answer ?? NO_ANSWER;
         if (code === 0) return;
-        return againAfter(code, topicError({ name: topic, code, message }, doing));
+        return retryOrThrow(code, topicError({ name: topic, code, message }, doing));
       }),
     );
   }

@@ -3,14 +3,14 @@ import { errorOfCode } from '../../wire/index.js';
 
 const UNKNOWN_TOPIC = 3;
 
-interface TopicTrouble {
+interface TopicFailure {
   readonly name: string;
   readonly code: number;
-  /** The broker's own words. */
+  /** The message of the broker. */
   readonly message?: string | null;
 }
 
-export function topicError({ name, code, message }: TopicTrouble, doing: string): BrokerError {
+export function topicError({ name, code, message }: TopicFailure, doing: string): BrokerError {
   return code === UNKNOWN_TOPIC
     ? new UnknownTopicError(name, undefined, { brokerCode: code })
     : errorOfCode(code, doing, message ?? '');

@@ -9,15 +9,15 @@ import {
   type TopicCode,
   type TopicMetadata,
 } from '../../wire/index.js';
-import { againAfter, type AdminCall, type Again } from './admin-call.js';
+import { retryOrThrow, type AdminCall, type Retry } from './admin-call.js';
 import type { AdminCalls } from './admin-calls.js';
 import { topicError } from './topic-error.js';
-import { untilGone, untilReady } from './topic-waits.js';
-import { COUNT, requireWhole, SMALL_COUNT } from './whole-number.js';
+import { waitUntilDeleted, waitUntilReady } from './wait-for-topics.js';
+import { COUNT, requireWholeNumber, SMALL_COUNT } from './require-whole-number.js';
 
 const UNKNOWN_TOPIC = 3;
 const INVALID_TOPIC_NAME = 17;
-const EXISTS_ALREADY = 36;
+const TOPIC_ALREADY_EXISTS = 36;
 const INVALID_PARTITIONS = 37;
 
 export class TopicsAdmin {
@@ -31,7 +31,7 @@ export class TopicsAdmin {
         for (const topic of topics) {
           if (topic.code === UNKNOWN_TOPIC || topic.code === INVALID_TOPIC_NAME) continue;
           if (topic.code !== 0)
-            return againAfter(topic.code, topicError(topic, `Describing topic "${topic.name}"`));
+            return retryOrThrow(topic.code, topicError(topic, `Describing topic "${topic.name}"`));
           found.push(describe(topic));
         }
         return found;
@@ -43,28 +43,28 @@ export class TopicsAdmin {
     const names = topics.map(({ name }) => name);
     return this.calls.run(`Creating ${listed(names)}`, async (call) => {
       topics.forEach(requireCounts);
-      const changes = await changeEach(call, names, {
+      const changes = await applyToEachTopic(call, names, {
         doing: (name) => `Creating topic "${name}"`,
-        ask: (open) =>
+        request: (open) =>
           createTopicsRequest(
             topics.filter(({ name }) => open.includes(name)),
             call.remainingMs,
           ),
-        nothingToDo: EXISTS_ALREADY,
+        nothingToDo: TOPIC_ALREADY_EXISTS,
       });
-      await untilReady(call, names);
+      await waitUntilReady(call, names);
       return changes;
     });
   }
 
   delete(names: readonly string[]): Promise<readonly TopicChange[]> {
     return this.calls.run(`Deleting ${listed(names)}`, async (call) => {
-      const changes = await changeEach(call, names, {
+      const changes = await applyToEachTopic(call, names, {
         doing: (name) => `Deleting topic "${name}"`,
-        ask: (open) => deleteTopicsRequest(open, call.remainingMs),
+        request: (open) => deleteTopicsRequest(open, call.remainingMs),
         nothingToDo: UNKNOWN_TOPIC,
       });
-      await untilGone(
+      await waitUntilDeleted(
         call,
         changes.filter(({ changed }) => changed).map(({ name }) => name),
       );
@@ -74,7 +74,7 @@ export class TopicsAdmin {
 
   createPartitions(topic: string, total: number): Promise<void> {
     return this.calls.run(`Growing topic "${topic}"`, async (call) => {
-      requireWhole(`The number of partitions of "${topic}"`, total, COUNT);
+      requireWholeNumber(`The number of partitions of "${topic}"`, total, COUNT);
       await call.repeat(async () => {
         const answer = await call.request(
           'controller',
@@ -83,42 +83,50 @@ export class TopicsAdmin {
         const { code, message } = codeOf(answer, topic);
         if (code === 0) return;
         const doing = `Growing topic "${topic}" to ${total} partitions`;
-        if (code === INVALID_PARTITIONS && call.inDoubt && (await has(call, topic, total))) return;
-        return againAfter(code, topicError({ name: topic, code, message }, doing));
+        if (
+          code === INVALID_PARTITIONS &&
+          call.mayHaveTakenEffect &&
+          (await hasPartitions(call, topic, total))
+        )
+          return;
+        return retryOrThrow(code, topicError({ name: topic, code, message }, doing));
       });
-      await untilReady(call, [topic], total);
+      await waitUntilReady(call, [topic], total);
     });
   }
 }
 
-interface EachTopic {
+interface TopicOperation {
   doing(name: string): string;
-  ask(open: readonly string[]): ReturnType<typeof createTopicsRequest>;
-  /** The code that says that there was nothing to do. */
+  request(open: readonly string[]): ReturnType<typeof createTopicsRequest>;
+  /** The code for "already in the requested state", such as TOPIC_ALREADY_EXISTS. */
   readonly nothingToDo: number;
 }
 
-/** Asks the controller until every topic has its answer; what failed for one does not stop the others. */
-async function changeEach(
+/**
+ * Sends requests to the controller until every topic has a result. A failed topic does not stop the
+ * others.
+ */
+async function applyToEachTopic(
   call: AdminCall,
   names: readonly string[],
-  { doing, ask, nothingToDo }: EachTopic,
+  { doing, request, nothingToDo }: TopicOperation,
 ): Promise<readonly TopicChange[]> {
   const changed = new Map<string, boolean>();
   await call.repeat(async () => {
     const open = names.filter((name) => !changed.has(name));
     if (open.length === 0) return;
-    const answer = await call.request('controller', ask(open));
-    let again: Again | undefined;
+    const answer = await call.request('controller', request(open));
+    let again: Retry | undefined;
     let refused: Error | undefined;
     for (const name of open) {
       const { code, message } = codeOf(answer, name);
       if (code === 0) changed.set(name, true);
-      // After a lost answer it was probably ours that did it.
-      else if (code === nothingToDo) changed.set(name, call.inDoubt);
+      // After a lost response our own first attempt probably made the change.
+      else if (code === nothingToDo) changed.set(name, call.mayHaveTakenEffect);
       else
         try {
-          again = againAfter(code, errorOfCode(code, doing(name), message ?? ''));
+          again = retryOrThrow(code, errorOfCode(code, doing(name), message ?? ''));
         } catch (error) {
           refused ??= error as Error;
         }
@@ -129,12 +137,12 @@ async function changeEach(
   return names.map((name) => ({ name, changed: changed.get(name) ?? false }));
 }
 
-/** An answer that leaves out what was asked is as good as "unknown server error". */
+/** Treats a topic that is missing in the response as UNKNOWN_SERVER_ERROR. */
 function codeOf(answer: readonly TopicCode[], topic: string): TopicCode {
   return answer.find(({ name }) => name === topic) ?? { name: topic, code: -1, message: null };
 }
 
-async function has(call: AdminCall, topic: string, total: number): Promise<boolean> {
+async function hasPartitions(call: AdminCall, topic: string, total: number): Promise<boolean> {
   await call.refresh([topic]);
   const known = call.cluster.metadata.topic(topic);
   if (known?.code === UNKNOWN_TOPIC) throw new UnknownTopicError(topic);
@@ -158,9 +166,9 @@ function describe({ name, id, internal, partitions }: TopicMetadata): TopicDescr
 
 function requireCounts({ name, partitions, replicationFactor }: NewTopic): void {
   if (partitions !== undefined)
-    requireWhole(`The number of partitions of "${name}"`, partitions, COUNT);
+    requireWholeNumber(`The number of partitions of "${name}"`, partitions, COUNT);
   if (replicationFactor !== undefined)
-    requireWhole(`The replication factor of "${name}"`, replicationFactor, SMALL_COUNT);
+    requireWholeNumber(`The replication factor of "${name}"`, replicationFactor, SMALL_COUNT);
 }
 
 function listed(names: readonly string[]): string {

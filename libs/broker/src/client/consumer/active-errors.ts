@@ -1,5 +1,5 @@
 /** What goes wrong at the moment, by its source, with when it began. */
-export class Troubles {
+export class ActiveErrors {
   readonly #bySource = new Map<object, { readonly error: Error; readonly since: number }>();
 
   /** The one that lasts longest. */

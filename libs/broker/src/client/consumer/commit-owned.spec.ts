@@ -4,14 +4,14 @@ import type { TopicPartition } from '../../port/record.js';
 import type { OffsetCommitter } from '../group/index.js';
 import { commitOwned } from './commit-owned.js';
 import { OwnedPartition } from './fetching/owned-partition.js';
-import type { Ownership } from './assignment/ownership.js';
+import type { OwnedPartitions } from './assignment/owned-partitions.js';
 
 const owned = (): OwnedPartition[] => [0, 1].map((each) => new OwnedPartition('t', each, null));
 
-const ownershipOf = (partitions: readonly OwnedPartition[]): Ownership =>
-  ({ get: ({ partition }: TopicPartition) => partitions[partition] }) as unknown as Ownership;
+const ownershipOf = (partitions: readonly OwnedPartition[]): OwnedPartitions =>
+  ({ get: ({ partition }: TopicPartition) => partitions[partition] }) as unknown as OwnedPartitions;
 
-const ownership = ownershipOf(owned());
+const ownedPartitions = ownershipOf(owned());
 
 const committing = (answer: () => Promise<void>): OffsetCommitter =>
   ({ commit: answer }) as unknown as OffsetCommitter;
@@ -29,7 +29,7 @@ describe('a commit that has a partition of somebody else', () => {
     ['the failure names none: none was stored', new ConnectionError('odd'), [2, 0, 1]],
   ])('names all that is not stored: %s', async (_, failure, named) => {
     const answer = () => (failure ? Promise.reject(failure) : Promise.resolve());
-    const error = await commitOwned(offsets, ownership, committing(answer)).catch(
+    const error = await commitOwned(offsets, ownedPartitions, committing(answer)).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).toBeInstanceOf(FencedError);
@@ -44,7 +44,7 @@ describe('a commit of what is ours', () => {
 
   it('says by which leader it was written, as far as that was read here and nobody says it', async () => {
     const partitions = owned();
-    partitions[0]?.trail.begin(3, 7);
+    partitions[0]?.trail.startAt(3, 7);
     const sent: OffsetCommit[] = [];
     const committer = {
       commit: (commits: readonly OffsetCommit[]) => {
@@ -59,7 +59,7 @@ describe('a commit of what is ours', () => {
 
   it('counts while it is under way and when it is stored, and not once it was refused', async () => {
     const partitions = owned();
-    const counts = (): number[] => partitions.map(({ commits }) => commits);
+    const counts = (): number[] => partitions.map(({ commitCount: commits }) => commits);
     const refusal = new CommitRefusedError([{ topic: 't', partition: 1 }], 'not now', true);
     const seen: number[][] = [];
     const committer = committing(() => {

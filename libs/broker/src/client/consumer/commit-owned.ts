@@ -1,10 +1,10 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import { CommitError, FencedError, InvalidOptionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
-import { isSame } from '../../port/same-partition.js';
+import { isSamePartition } from '../../port/topic-partition.js';
 import type { OffsetCommitter } from '../group/index.js';
 import type { OwnedPartition } from './fetching/owned-partition.js';
-import type { Ownership } from './assignment/ownership.js';
+import type { OwnedPartitions } from './assignment/owned-partitions.js';
 
 /**
  * A broker stores whatever a current member commits, also for partitions of another member, so
@@ -12,7 +12,7 @@ import type { Ownership } from './assignment/ownership.js';
  */
 export async function commitOwned(
   offsets: readonly OffsetCommit[],
-  ownership: Ownership,
+  ownership: OwnedPartitions,
   committer: OffsetCommitter,
 ): Promise<void> {
   for (const { topic, partition, offset } of offsets)
@@ -21,27 +21,27 @@ export async function commitOwned(
         `Offset ${offset} cannot be committed for ${topic}/${partition}: it must be 0 or more.`,
       );
   const owned = new Map(offsets.map((commit) => [commit, ownership.get(commit)]));
-  const ours = offsets.filter((commit) => owned.get(commit));
-  const foreign = offsets.filter((commit) => !owned.get(commit));
+  const assigned = offsets.filter((commit) => owned.get(commit));
+  const unassigned = offsets.filter((commit) => !owned.get(commit));
   let failure: unknown;
-  if (ours.length > 0) {
-    for (const commit of ours) owned.get(commit)!.commits++;
-    const told = ours.map((commit) => withEpoch(commit, owned.get(commit)!));
-    await committer.commit(told).catch((error: unknown) => {
+  if (assigned.length > 0) {
+    for (const commit of assigned) owned.get(commit)!.commitCount++;
+    const withEpochs = assigned.map((commit) => withEpoch(commit, owned.get(commit)!));
+    await committer.commit(withEpochs).catch((error: unknown) => {
       failure = error;
     });
-    const failed = notStored(failure, ours);
-    for (const commit of ours)
-      if (failed.some((each) => isSame(each, commit))) owned.get(commit)!.commits--;
+    const failed = notStored(failure, assigned);
+    for (const commit of assigned)
+      if (failed.some((each) => isSamePartition(each, commit))) owned.get(commit)!.commitCount--;
   }
-  if (foreign.length === 0) {
+  if (unassigned.length === 0) {
     if (failure !== undefined) throw failure;
     return;
   }
-  const lost = [...foreign, ...notStored(failure, ours)];
-  const names = lost.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
+  const notCommitted = [...unassigned, ...notStored(failure, assigned)];
+  const names = notCommitted.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
   throw new FencedError(
-    lost.map(({ topic, partition }) => ({ topic, partition })),
+    notCommitted.map(({ topic, partition }) => ({ topic, partition })),
     `Not committed: ${names} is not assigned to this session (any more). Whoever owns it now decides its offset.`,
     { cause: failure },
   );
@@ -49,7 +49,7 @@ export async function commitOwned(
 
 /** By which the next owner finds out whether the log was cut back meanwhile. */
 function withEpoch(commit: OffsetCommit, { trail }: OwnedPartition): OffsetCommit {
-  return { leaderEpoch: trail.before(commit.offset), ...commit };
+  return { leaderEpoch: trail.epochBefore(commit.offset), ...commit };
 }
 
 /** A failure that names no partitions stored none: what is not named counts as stored. */

@@ -1,18 +1,18 @@
 import type { SessionStatus } from '../../port/consumer.js';
 import type { DriverLogger } from '../../port/driver.js';
 import type { Runtime } from '../../runtime/index.js';
-import { Troubles } from './active-errors.js';
+import { ActiveErrors } from './active-errors.js';
 
 /**
  * One status out of two: what membership says and, while it says 'stable', what gives trouble in
  * fetching; while it says 'joining', what keeps it from becoming stable. 'failed' and 'closed' are final, but a failed session can still be closed.
  */
-export class StatusBoard {
+export class ConsumerStatus {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
-  readonly #troubles = new Troubles();
-  readonly #hindrances = new Troubles();
-  #base: SessionStatus = { state: 'idle' };
-  #shown: SessionStatus = this.#base;
+  readonly #fetchErrors = new ActiveErrors();
+  readonly #joinErrors = new ActiveErrors();
+  #membership: SessionStatus = { state: 'idle' };
+  #current: SessionStatus = this.#membership;
 
   constructor(
     private readonly runtime: Runtime,
@@ -20,12 +20,12 @@ export class StatusBoard {
   ) {}
 
   get status(): SessionStatus {
-    return this.#shown;
+    return this.#current;
   }
 
   /** Membership's word alone: a member that cannot fetch has joined all the same. */
   get membership(): SessionStatus {
-    return this.#base;
+    return this.#membership;
   }
 
   subscribe(listener: (status: SessionStatus) => void): () => void {
@@ -33,47 +33,47 @@ export class StatusBoard {
     return () => void this.#listeners.delete(listener);
   }
 
-  set(status: SessionStatus): void {
-    if (this.#base.state === 'closed') return;
-    if (this.#base.state === 'failed' && status.state !== 'closed') return;
-    this.#base = status;
-    if (status.state === 'failed' || status.state === 'closed') this.#troubles.clear();
-    this.#show();
+  setMembership(status: SessionStatus): void {
+    if (this.#membership.state === 'closed') return;
+    if (this.#membership.state === 'failed' && status.state !== 'closed') return;
+    this.#membership = status;
+    if (status.state === 'failed' || status.state === 'closed') this.#fetchErrors.clear();
+    this.#publish();
   }
 
-  trouble(source: object, error: Error): void {
-    if (this.#troubles.add(source, error, this.runtime.now())) this.#show();
+  reportFetchError(source: object, error: Error): void {
+    if (this.#fetchErrors.add(source, error, this.runtime.now())) this.#publish();
   }
 
   /** A member that is still joining cannot go on. */
-  hindered(source: object, error: Error): void {
-    if (this.#hindrances.add(source, error, this.runtime.now())) this.#show();
+  reportJoinError(source: object, error: Error): void {
+    if (this.#joinErrors.add(source, error, this.runtime.now())) this.#publish();
   }
 
-  recovered(source: object): void {
-    const removed = [this.#troubles, this.#hindrances].map((each) => each.remove(source));
-    if (removed.includes(true)) this.#show();
+  clearErrors(source: object): void {
+    const removed = [this.#fetchErrors, this.#joinErrors].map((each) => each.remove(source));
+    if (removed.includes(true)) this.#publish();
   }
 
   /** Something went wrong once and is over: it is shown for a moment. */
-  mention(error: Error): void {
+  reportBriefly(error: Error): void {
     const source = {};
-    this.trouble(source, error);
-    this.recovered(source);
+    this.reportFetchError(source, error);
+    this.clearErrors(source);
   }
 
-  get #trouble(): Troubles['oldest'] {
-    const { state } = this.#base;
-    if (state === 'joining') return this.#hindrances.oldest;
-    return state === 'stable' ? (this.#troubles.oldest ?? this.#hindrances.oldest) : undefined;
+  get #oldestError(): ActiveErrors['oldest'] {
+    const { state } = this.#membership;
+    if (state === 'joining') return this.#joinErrors.oldest;
+    return state === 'stable' ? (this.#fetchErrors.oldest ?? this.#joinErrors.oldest) : undefined;
   }
 
-  #show(): void {
-    const trouble = this.#trouble;
-    this.#shown = trouble ? { state: 'retrying', ...trouble } : this.#base;
+  #publish(): void {
+    const active = this.#oldestError;
+    this.#current = active ? { state: 'retrying', ...active } : this.#membership;
     for (const listener of this.#listeners) {
       try {
-        listener(this.#shown);
+        listener(this.#current);
       } catch (error) {
         this.logger.error('A status listener threw', { error: (error as Error).message });
       }

@@ -1,10 +1,10 @@
 import { silentLogger } from '../../port/silent-logger.js';
-import { validateConsumerOptions } from '../../port/validate-options.js';
+import { validateConsumerOptions } from '../../port/validate-consumer-options.js';
 import { Deferred, VirtualRuntime } from '../../runtime/index.js';
 import { code, coordinatedBy, joinedAs, synced } from '../group/member-under-test.spec-support.js';
 import { ScriptedCluster } from '../group/scripted-cluster.spec-support.js';
 import type { Cluster } from '../../wire/index.js';
-import { KafkajsConsumer } from './kafka-consumer.js';
+import { KafkaConsumer } from './kafka-consumer.js';
 import { PrefetchBudget } from './fetching/prefetch-budget.js';
 
 const committed = { offset: 5, leaderEpoch: -1, metadata: null };
@@ -24,7 +24,7 @@ async function joined() {
     })
     .always('Fetch', () => new Deferred().promise);
   const told: string[] = [];
-  const session = new KafkajsConsumer({
+  const session = new KafkaConsumer({
     cluster: cluster as unknown as Cluster,
     sessionId: 's1',
     options: validateConsumerOptions(

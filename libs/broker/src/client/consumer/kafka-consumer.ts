@@ -14,7 +14,7 @@ import {
   PoisonBatchError,
 } from '../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../port/validate-options.js';
+import type { ResolvedConsumerOptions } from '../../port/validate-consumer-options.js';
 import { Deferred, abortable } from '../../runtime/index.js';
 import {
   GroupCoordinator,
@@ -23,18 +23,18 @@ import {
   type Membership,
 } from '../group/index.js';
 import type { Cluster } from '../../wire/index.js';
-import { AssignmentRoad } from './assignment/partition-lifecycle.js';
+import { PartitionLifecycle } from './assignment/partition-lifecycle.js';
 import { commitOwned } from './commit-owned.js';
-import { FetchPump } from './fetching/fetch-pump.js';
+import { Fetcher } from './fetching/fetcher.js';
 import type { OwnedPartition } from './fetching/owned-partition.js';
-import { Ownership } from './assignment/ownership.js';
-import { PartitionGrowth } from './assignment/partition-growth.js';
+import { OwnedPartitions } from './assignment/owned-partitions.js';
+import { NewPartitionDetector } from './assignment/new-partition-detector.js';
 import type { BudgetShare } from './fetching/prefetch-budget.js';
-import { RecordIntake } from './fetching/record-intake.js';
+import { FetchedRecords } from './fetching/fetched-records.js';
 import { StartPositions } from './assignment/start-positions.js';
-import { StatusBoard } from './consumer-status.js';
+import { ConsumerStatus } from './consumer-status.js';
 
-export interface KafkajsConsumerParts {
+export interface KafkaConsumerParts {
   readonly cluster: Cluster;
   /** Tells this session's connections from those of others. */
   readonly sessionId: string;
@@ -50,27 +50,27 @@ export interface KafkajsConsumerParts {
 }
 
 /** A member of a group: joins membership, fetching and committing into the port's session. */
-export class KafkajsConsumer implements ConsumerSession {
-  readonly #parts: KafkajsConsumerParts;
-  readonly #ownership = new Ownership();
-  readonly #board: StatusBoard;
+export class KafkaConsumer implements ConsumerSession {
+  readonly #parts: KafkaConsumerParts;
+  readonly #ownedPartitions = new OwnedPartitions();
+  readonly #status: ConsumerStatus;
   readonly #membership: Membership;
   readonly #committer: OffsetCommitter;
-  readonly #road: AssignmentRoad;
-  readonly #pump: FetchPump;
-  readonly #intake: RecordIntake;
-  readonly #growth: PartitionGrowth;
+  readonly #lifecycle: PartitionLifecycle;
+  readonly #fetcher: Fetcher;
+  readonly #records: FetchedRecords;
+  readonly #newPartitions: NewPartitionDetector;
   #listener: AssignmentListener | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: KafkajsConsumerParts) {
+  constructor(parts: KafkaConsumerParts) {
     this.#parts = parts;
     const { cluster, sessionId, options, share, logger } = parts;
-    this.#board = new StatusBoard(cluster.runtime, logger);
-    this.#intake = new RecordIntake(this.#ownership, (partition, error) =>
-      this.#stop(partition, error),
+    this.#status = new ConsumerStatus(cluster.runtime, logger);
+    this.#records = new FetchedRecords(this.#ownedPartitions, (partition, error) =>
+      this.#stopPartition(partition, error),
     );
-    this.#growth = new PartitionGrowth({
+    this.#newPartitions = new NewPartitionDetector({
       cluster,
       topics: options.topics,
       policy: options.offsetReset,
@@ -81,48 +81,48 @@ export class KafkajsConsumer implements ConsumerSession {
       cluster,
       isolation: options.isolation,
       policy: options.offsetReset,
-      isNew: (partition) => this.#growth.isNew(partition),
-      onTrouble: (partition, error) => this.#board.trouble(partition, error),
+      isNew: (partition) => this.#newPartitions.isNew(partition),
+      onError: (partition, error) => this.#status.reportFetchError(partition, error),
     });
-    this.#pump = new FetchPump({
+    this.#fetcher = new Fetcher({
       cluster,
       sessionId,
       isolation: options.isolation,
       fetch: options.fetch,
       rackId: parts.rackId,
       share,
-      host: {
-        partitions: this.#ownership,
-        onRecords: () => this.#intake.notify(),
-        onOutOfRange: (partition) => this.#road.outOfRange(partition),
-        onTruncated: (partition, divergence) => this.#road.truncated(partition, divergence),
-        onStopped: (partition, error) => this.#stop(partition, error),
-        onTrouble: (partition, error) => this.#onTrouble(partition, error),
-        onProgress: (partition) => this.#board.recovered(partition),
-        onBroken: (error) => this.#broken(error),
+      callbacks: {
+        partitions: this.#ownedPartitions,
+        onRecords: () => this.#records.notify(),
+        onOutOfRange: (partition) => this.#lifecycle.onOutOfRange(partition),
+        onTruncated: (partition, divergence) => this.#lifecycle.onTruncated(partition, divergence),
+        onStopped: (partition, error) => this.#stopPartition(partition, error),
+        onError: (partition, error) => this.#onFetchError(partition, error),
+        onProgress: (partition) => this.#status.clearErrors(partition),
+        onInternalError: (error) => this.#failOnInternalError(error),
       },
     });
     const coordinator = new GroupCoordinator({ cluster, groupId: options.groupId, sessionId });
     this.#committer = new OffsetCommitter({
       coordinator,
       membership: () => this.#membership,
-      isOwned: (partition) => this.#ownership.get(partition) !== undefined,
+      isOwned: (partition) => this.#ownedPartitions.get(partition) !== undefined,
     });
-    this.#road = new AssignmentRoad({
+    this.#lifecycle = new PartitionLifecycle({
       cluster,
-      ownership: this.#ownership,
+      ownedPartitions: this.#ownedPartitions,
       positions,
-      board: this.#board,
+      status: this.#status,
       logger,
       groupId: options.groupId,
       rebalanceTimeoutMs: options.rebalanceTimeoutMs,
-      committed: (partitions, signal, onTrouble) =>
-        this.#committer.fetch(partitions, { signal, onTrouble }),
-      keep: (starts) => this.#keep(starts),
+      fetchCommitted: (partitions, signal, onTrouble) =>
+        this.#committer.fetch(partitions, { signal, onError: onTrouble }),
+      commitStarts: (starts) => this.#commitStarts(starts),
       listener: () => this.#listener,
       onReady: () => {
-        this.#pump.wake();
-        this.#intake.notify();
+        this.#fetcher.wake();
+        this.#records.notify();
       },
     });
     this.#membership = membershipByProtocol({
@@ -133,14 +133,14 @@ export class KafkajsConsumer implements ConsumerSession {
       logger,
       onFallback: parts.onFallback,
       metadataRefreshMs: parts.metadataMaxAgeMs,
-      host: {
+      listener: {
         onAssigned: (partitions) => {
-          this.#growth.note();
-          return this.#road.assigned(partitions);
+          this.#newPartitions.recordTopicSizes();
+          return this.#lifecycle.onAssigned(partitions);
         },
-        onRevoked: (partitions) => this.#road.revoked(partitions),
-        onLost: (partitions) => this.#road.lost(partitions),
-        onStatus: (status) => this.#onMembership(status),
+        onRevoked: (partitions) => this.#lifecycle.onRevoked(partitions),
+        onLost: (partitions) => this.#lifecycle.onLost(partitions),
+        onStatus: (status) => this.#onMembershipStatus(status),
       },
     });
   }
@@ -154,11 +154,11 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   get status(): SessionStatus {
-    return this.#board.status;
+    return this.#status.status;
   }
 
   onStatus(listener: (status: SessionStatus) => void): () => void {
-    return this.#board.subscribe(listener);
+    return this.#status.subscribe(listener);
   }
 
   async start(listener: AssignmentListener, signal?: AbortSignal): Promise<void> {
@@ -168,8 +168,8 @@ export class KafkajsConsumer implements ConsumerSession {
     signal?.throwIfAborted();
     this.#listener = listener;
     const joined = new Deferred();
-    const unsubscribe = this.#board.subscribe(() => {
-      const status = this.#board.membership;
+    const unsubscribe = this.#status.subscribe(() => {
+      const status = this.#status.membership;
       if (status.state === 'stable') joined.resolve();
       if (status.state === 'failed') joined.reject(status.error);
       if (status.state === 'closed') joined.reject(closed());
@@ -185,47 +185,47 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   async #join(joined: Promise<void>): Promise<void> {
-    await this.#growth.look();
+    await this.#newPartitions.recordExisting();
     this.#membership.start();
     await joined;
   }
 
   poll(...asked: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
-    return this.#intake.poll(...asked);
+    return this.#records.poll(...asked);
   }
 
   pause(partitions: readonly TopicPartition[]): void {
-    this.#ownership.pause(partitions);
+    this.#ownedPartitions.pause(partitions);
   }
 
   resume(partitions: readonly TopicPartition[]): void {
-    this.#ownership.resume(partitions);
-    this.#pump.wake();
-    this.#intake.notify();
+    this.#ownedPartitions.resume(partitions);
+    this.#fetcher.wake();
+    this.#records.notify();
   }
 
   paused(): readonly TopicPartition[] {
-    return this.#ownership.paused();
+    return this.#ownedPartitions.paused();
   }
 
   seek(partition: TopicPartition, offset: number): void {
-    const owned = this.#ownership.get(partition);
-    if (!owned) throw notOurs(partition);
+    const owned = this.#ownedPartitions.get(partition);
+    if (!owned) throw notAssigned(partition);
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new InvalidOptionError(`seek needs an offset of 0 or more, not ${offset}.`);
-    owned.adopt(this.topicId(partition.topic));
+    owned.setTopicId(this.topicId(partition.topic));
     owned.moveTo(offset);
-    this.#pump.wake();
+    this.#fetcher.wake();
   }
 
   position(partition: TopicPartition): number | undefined {
-    const position = this.#ownership.get(partition)?.position;
+    const position = this.#ownedPartitions.get(partition)?.position;
     return position === -1 ? undefined : position;
   }
 
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (this.status.state === 'closed') throw closed();
-    await commitOwned(offsets, this.#ownership, this.#committer);
+    await commitOwned(offsets, this.#ownedPartitions, this.#committer);
   }
 
   async committed(
@@ -239,7 +239,7 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   assignment(): readonly TopicPartition[] {
-    return this.#ownership.list();
+    return this.#ownedPartitions.list();
   }
 
   topicId(topic: string): string | null {
@@ -252,15 +252,15 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   async #close(): Promise<void> {
-    this.#intake.end(closed());
+    this.#records.close(closed());
     await this.#leaveGroup();
     this.#release(closed());
-    this.#board.set({ state: 'closed' });
+    this.#status.setMembership({ state: 'closed' });
     this.#parts.onClosed();
   }
 
   /** Whoever reads later starts there too, unless something newer is committed. */
-  #keep(starts: readonly OffsetCommit[]): Promise<void> {
+  #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts).catch((error: unknown) => {
       // Taken away meanwhile: whoever has them now does the same.
       const level = error instanceof FencedError ? 'debug' : 'warn';
@@ -272,19 +272,19 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   #release(reason: Error): void {
-    this.#pump.close(reason);
-    for (const partition of [...this.#ownership]) this.#ownership.remove(partition);
+    this.#fetcher.close(reason);
+    for (const partition of [...this.#ownedPartitions]) this.#ownedPartitions.remove(partition);
     this.#parts.share.close();
   }
 
-  #onMembership(status: SessionStatus): void {
+  #onMembershipStatus(status: SessionStatus): void {
     if (status.state === 'failed') return this.#fail(status.error);
-    this.#board.set(status);
+    this.#status.setMembership(status);
   }
 
   /** A mistake of our own: nobody would read what is ours, so the group gets it back at once. */
-  #broken(error: Error): void {
-    void this.#road.lost(this.#ownership.list()).catch((failure: unknown) => {
+  #failOnInternalError(error: Error): void {
+    void this.#lifecycle.onLost(this.#ownedPartitions.list()).catch((failure: unknown) => {
       this.#parts.logger.error('A callback of the assignment threw.', { error: failure });
     });
     this.#fail(error);
@@ -299,9 +299,9 @@ export class KafkajsConsumer implements ConsumerSession {
 
   /** Beyond mending: polls reject, and nothing is read any more. */
   #fail(error: Error): void {
-    this.#intake.end(error);
+    this.#records.close(error);
     this.#release(error);
-    this.#board.set({
+    this.#status.setMembership({
       state: 'failed',
       since: this.#parts.cluster.runtime.now(),
       error,
@@ -309,13 +309,13 @@ export class KafkajsConsumer implements ConsumerSession {
   }
 
   /** An answer may come after the partition was handed back: then it is no trouble of ours. */
-  #onTrouble(partition: OwnedPartition, error: Error): void {
-    if (this.#ownership.holds(partition)) this.#board.trouble(partition, error);
+  #onFetchError(partition: OwnedPartition, error: Error): void {
+    if (this.#ownedPartitions.isCurrent(partition)) this.#status.reportFetchError(partition, error);
   }
 
-  #stop(partition: OwnedPartition, error: Error): void {
-    if (!this.#ownership.holds(partition)) return;
-    this.#road.stop(
+  #stopPartition(partition: OwnedPartition, error: Error): void {
+    if (!this.#ownedPartitions.isCurrent(partition)) return;
+    this.#lifecycle.stop(
       partition,
       error instanceof PartitionError ? error : unreadable(partition, error),
     );
@@ -326,7 +326,7 @@ function closed(): ClosedError {
   return new ClosedError('The consumer session was closed.');
 }
 
-function notOurs({ topic, partition }: TopicPartition): FencedError {
+function notAssigned({ topic, partition }: TopicPartition): FencedError {
   return new FencedError(
     [{ topic, partition }],
     `Cannot seek ${topic}/${partition}: it is not assigned to this session (any more). Seek in onAssigned, or while assignment() lists it.`,

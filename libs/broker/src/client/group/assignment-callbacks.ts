@@ -3,10 +3,10 @@ import { FencedError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import { within, type Runtime } from '../../runtime/index.js';
 import type { MemberStatus } from './member-status.js';
-import type { MembershipHost } from './membership.js';
+import type { MembershipListener } from './membership.js';
 
-export interface HostCallsOptions {
-  readonly host: MembershipHost;
+export interface AssignmentCallbacksOptions {
+  readonly listener: MembershipListener;
   readonly runtime: Runtime;
   readonly groupId: string;
   readonly rebalanceTimeoutMs: number;
@@ -15,23 +15,23 @@ export interface HostCallsOptions {
 }
 
 /** Tells the host. One that throws is reported, one that takes too long is left behind: the protocol goes on. */
-export class HostCalls {
-  constructor(private readonly options: HostCallsOptions) {}
+export class AssignmentCallbacks {
+  constructor(private readonly options: AssignmentCallbacksOptions) {}
 
   /** Whether it did not throw. */
   assign(partitions: readonly TopicPartition[], generation: number): Promise<boolean> {
-    return this.#tell(() => this.options.host.onAssigned(partitions, generation));
+    return this.#call(() => this.options.listener.onAssigned(partitions, generation));
   }
 
   /** Rejects with a FencedError when it takes too long. */
   async revoke(partitions: readonly TopicPartition[], timeoutMs: number): Promise<void> {
     if (partitions.length === 0) return;
-    const { host, runtime, groupId, rebalanceTimeoutMs } = this.options;
-    const told = this.#tell(() => host.onRevoked(partitions));
+    const { listener, runtime, groupId, rebalanceTimeoutMs } = this.options;
+    const call = this.#call(() => listener.onRevoked(partitions));
     await within(
       runtime,
       timeoutMs,
-      told,
+      call,
       () =>
         new FencedError(
           partitions,
@@ -42,15 +42,16 @@ export class HostCalls {
 
   async lose(partitions: readonly TopicPartition[]): Promise<void> {
     if (partitions.length === 0) return;
-    const { host, runtime, groupId, rebalanceTimeoutMs, status } = this.options;
-    const told = this.#tell(() => host.onLost(partitions));
-    const tooLate = () => new FencedError(partitions, `Group "${groupId}": onLost does not end.`);
-    await within(runtime, rebalanceTimeoutMs, told, tooLate).catch((error: Error) =>
+    const { listener, runtime, groupId, rebalanceTimeoutMs, status } = this.options;
+    const call = this.#call(() => listener.onLost(partitions));
+    const timeoutError = () =>
+      new FencedError(partitions, `Group "${groupId}": onLost does not end.`);
+    await within(runtime, rebalanceTimeoutMs, call, timeoutError).catch((error: Error) =>
       status.retrying(error),
     );
   }
 
-  async #tell(call: () => Promise<void>): Promise<boolean> {
+  async #call(call: () => Promise<void>): Promise<boolean> {
     try {
       await call();
       return true;

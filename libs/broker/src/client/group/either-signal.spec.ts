@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { abortable, Deferred } from '../../runtime/index.js';
-import { underEither } from './either-signal.js';
+import { withEitherSignal } from './either-signal.js';
 
 describe('work under either of two signals', () => {
   const never = new Deferred<never>().promise;
@@ -8,7 +8,7 @@ describe('work under either of two signals', () => {
 
   it.each([0, 1])('ends with the reason of the one that aborts: %i', async (index) => {
     const controls = [new AbortController(), new AbortController()] as const;
-    const working = underEither(controls[0].signal, controls[1].signal, work);
+    const working = withEitherSignal(controls[0].signal, controls[1].signal, work);
     controls[index]?.abort(new Error(`reason ${index}`));
     await expect(working).rejects.toThrow(`reason ${index}`);
   });
@@ -16,13 +16,13 @@ describe('work under either of two signals', () => {
   it('does not begin to wait where one has aborted before', async () => {
     const aborted = AbortSignal.abort(new Error('before'));
     const { signal } = new AbortController();
-    await expect(underEither(signal, aborted, work)).rejects.toThrow('before');
+    await expect(withEitherSignal(signal, aborted, work)).rejects.toThrow('before');
   });
 
   it('leaves no listener behind', async () => {
     const { signal } = new AbortController();
     const { signal: other } = new AbortController();
-    await underEither(signal, other, () => Promise.resolve());
+    await withEitherSignal(signal, other, () => Promise.resolve());
     expect([signal, other].map((each) => getEventListeners(each, 'abort').length)).toEqual([0, 0]);
   });
 });

@@ -2,7 +2,7 @@
  * Runs the work with a signal that aborts with the first of two. Node's `AbortSignal.any` leaves a
  * trace in each of them for every call, and one of them may last as long as the session.
  */
-export async function underEither<T>(
+export async function withEitherSignal<T>(
   one: AbortSignal,
   other: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

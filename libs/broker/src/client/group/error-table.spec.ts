@@ -35,7 +35,7 @@ describe.each(['join', 'sync'] as const)(
       await member.runtime.advance(60_000);
       expect(member.states.at(-1)).toBe(ENDS[reactionTo(place, errorCode)]);
       expect(member.joins.length).toBeLessThan(80);
-      await member.end();
+      await member.close();
     });
   },
 );
@@ -55,8 +55,8 @@ describe('heartbeat: no code of the table stops the loop silently', () => {
       refuse: ['lost 0 1'],
     };
     const reaction = reactionTo('heartbeat', errorCode);
-    expect(member.told.slice(1)).toEqual(toldOf[reaction] ?? []);
+    expect(member.calls.slice(1)).toEqual(toldOf[reaction] ?? []);
     expect(member.states.at(-1)).toBe(reaction === 'refuse' ? 'failed' : 'stable');
-    await member.end();
+    await member.close();
   });
 });

@@ -1,8 +1,8 @@
 import {
-  beatAnswer,
-  ConsumerUnderTest,
-  refusedBeat,
-} from './consumer-protocol/consumer-under-test.spec-support.js';
+  heartbeatAnswer,
+  ConsumerMemberUnderTest,
+  refusedHeartbeat,
+} from './consumer-protocol/consumer-member-under-test.spec-support.js';
 import { FallbackMembership } from './fallback-membership.js';
 import {
   joinedAs,
@@ -14,7 +14,7 @@ import type { Membership } from './membership.js';
 
 describe('a membership that may fall back', () => {
   const scene = () => {
-    const preferred = new ConsumerUnderTest({ onUnsupported: (error) => unsupported(error) });
+    const preferred = new ConsumerMemberUnderTest({ onUnsupported: (error) => unsupported(error) });
     const classic = new MemberUnderTest();
     let unsupported: (error: Error) => void = () => undefined;
     const asked: Error[] = [];
@@ -33,18 +33,18 @@ describe('a membership that may fall back', () => {
 
   it('stays what it is where the broker offers the protocol', async () => {
     const { preferred, membership, asked } = scene();
-    preferred.answer(beatAnswer(1, [0]));
+    preferred.answer(heartbeatAnswer(1, [0]));
     membership.start();
     await preferred.runtime.settle();
     expect(membership.snapshot).toMatchObject({ generation: 1, protocol: 'consumer' });
     expect(membership.assignment).toEqual([{ topic: 'orders', partition: 0 }]);
     expect(asked).toEqual([]);
-    await preferred.end();
+    await preferred.close();
   });
 
   it('is the other one where it does not, once and for all', async () => {
     const { preferred, classic, membership, asked } = scene();
-    preferred.answer(refusedBeat(35));
+    preferred.answer(refusedHeartbeat(35));
     classic.cluster
       .once('JoinGroup', refusedJoin(79, 'me'), joinedAs('me', 4))
       .once('SyncGroup', synced(0, 1));
@@ -55,17 +55,17 @@ describe('a membership that may fall back', () => {
     const { snapshot } = membership;
     expect(snapshot).toMatchObject({ memberId: 'me', generation: 4, protocol: 'classic' });
     expect(membership.owns({ topic: 'orders', partition: 1 }, snapshot)).toBe(true);
-    await classic.end();
-    await preferred.end();
+    await classic.close();
+    await preferred.close();
   });
 
   it('becomes nothing else once it is closing', async () => {
     const { preferred, membership, asked } = scene();
-    preferred.answer(refusedBeat(35));
+    preferred.answer(refusedHeartbeat(35));
     membership.start();
     await membership.close();
     await preferred.runtime.settle();
     expect(asked).toEqual([]);
-    await preferred.end();
+    await preferred.close();
   });
 });

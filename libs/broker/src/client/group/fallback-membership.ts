@@ -3,50 +3,50 @@ import type { Membership, MemberSnapshot } from './membership.js';
 
 /** A membership that becomes another one when the broker does not offer its protocol. */
 export class FallbackMembership implements Membership {
-  #membership: Membership;
+  #current: Membership;
   #isClosing = false;
 
   constructor(
     preferred: (onUnsupported: (error: Error) => void) => Membership,
     instead: (error: Error) => Membership,
   ) {
-    this.#membership = preferred((error) => {
+    this.#current = preferred((error) => {
       if (this.#isClosing) return;
-      this.#membership = instead(error);
-      this.#membership.start();
+      this.#current = instead(error);
+      this.#current.start();
     });
   }
 
   get snapshot(): MemberSnapshot {
-    return this.#membership.snapshot;
+    return this.#current.snapshot;
   }
 
   get assignment(): readonly TopicPartition[] {
-    return this.#membership.assignment;
+    return this.#current.assignment;
   }
 
   start(): void {
-    this.#membership.start();
+    this.#current.start();
   }
 
   owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#membership.owns(partition, since);
+    return this.#current.owns(partition, since);
   }
 
-  hasGoneOn(snapshot: MemberSnapshot): boolean {
-    return this.#membership.hasGoneOn(snapshot);
+  mayHaveNewGeneration(snapshot: MemberSnapshot): boolean {
+    return this.#current.mayHaveNewGeneration(snapshot);
   }
 
   whenSettled(): Promise<void> {
-    return this.#membership.whenSettled();
+    return this.#current.whenSettled();
   }
 
-  expelled(snapshot: MemberSnapshot, code: number): void {
-    this.#membership.expelled(snapshot, code);
+  reportExpelled(snapshot: MemberSnapshot, code: number): void {
+    this.#current.reportExpelled(snapshot, code);
   }
 
   close(): Promise<void> {
     this.#isClosing = true;
-    return this.#membership.close();
+    return this.#current.close();
   }
 }

@@ -40,7 +40,7 @@ describe('the coordinator of a group', () => {
 
   it('is known at the address that the lookup tells: it may be back at another one', async () => {
     const before = { id: 2, host: 'before', port: 1, rack: null };
-    cluster.metadata.learn({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
+    cluster.metadata.update({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
     cluster.once('GroupCoordinator', coordinatedBy(2));
     await coordinator.node();
     expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'broker', port: 9092 });
@@ -78,7 +78,7 @@ describe('the coordinator of a group', () => {
     asked.catch(() => undefined);
     await runtime.advance(500);
     await expect(asked).rejects.toThrow(RequestTimeoutError);
-    expect(cluster.closedLanes).toEqual(['group:s1']);
+    expect(cluster.closedChannels).toEqual(['group:s1']);
     expect(cluster.requests('Heartbeat')).toEqual([]);
   });
 

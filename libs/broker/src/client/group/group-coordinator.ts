@@ -6,14 +6,14 @@ import {
 } from '../../port/errors.js';
 import { abortable, type Runtime } from '../../runtime/index.js';
 import {
-  CONTROL_LANE,
+  CONTROL_CHANNEL,
   errorOfCode,
   findCoordinatorRequest,
   type ApiRequest,
   type Metadata,
+  type ClusterClient,
 } from '../../wire/index.js';
-import type { GroupCluster } from './group-cluster.js';
-import { groupLane } from './connection-lanes.js';
+import { groupChannel } from './group-channels.js';
 
 export interface CoordinatorAnswer<T> {
   readonly node: number;
@@ -21,7 +21,7 @@ export interface CoordinatorAnswer<T> {
 }
 
 export interface GroupCoordinatorOptions {
-  readonly cluster: GroupCluster;
+  readonly cluster: ClusterClient;
   readonly groupId: string;
   readonly sessionId: string;
 }
@@ -37,19 +37,19 @@ const LOOKUP_TIMEOUT_MS = 5_000;
 
 /** Finds and remembers the broker that coordinates the group; one per session. */
 export class GroupCoordinator {
-  readonly #cluster: GroupCluster;
+  readonly #cluster: ClusterClient;
   readonly groupId: string;
   /** For whatever is short; see lanes.ts. */
-  readonly lane: string;
+  readonly channel: string;
   #node: number | undefined;
-  #looking: Promise<number> | undefined;
+  #lookup: Promise<number> | undefined;
 
   readonly #closed = new AbortController();
 
   constructor(options: GroupCoordinatorOptions) {
     this.#cluster = options.cluster;
     this.groupId = options.groupId;
-    this.lane = groupLane(options.sessionId);
+    this.channel = groupChannel(options.sessionId);
   }
 
   get metadata(): Metadata {
@@ -68,14 +68,14 @@ export class GroupCoordinator {
   close(): void {
     const reason = new ClosedError(`The session in group "${this.groupId}" was closed.`);
     this.#closed.abort(reason);
-    this.#cluster.closeLane(this.lane, reason);
+    this.#cluster.closeChannel(this.channel, reason);
   }
 
   /** One try; all who ask meanwhile share it. */
   node(): Promise<number> {
     if (this.#node !== undefined) return Promise.resolve(this.#node);
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
-    return this.#looking;
+    this.#lookup ??= this.#findCoordinator().finally(() => (this.#lookup = undefined));
+    return this.#lookup;
   }
 
   /** It is not the coordinator any more. Someone who says so late does not undo a newer lookup. */
@@ -88,25 +88,25 @@ export class GroupCoordinator {
    * behind the lost request and nothing of it can still arrive after what is sent next.
    */
   async request<T>(
-    lane: string,
+    channel: string,
     request: ApiRequest<T>,
     { timeoutMs = this.#cluster.requestTimeoutMs, signal }: CoordinatorRequestOptions = {},
   ): Promise<CoordinatorAnswer<T>> {
     this.closed.throwIfAborted();
-    const deadline = this.#deadline(lane, request.apiName, timeoutMs);
+    const deadline = this.#deadline(channel, request.apiName, timeoutMs);
     const giveUp = (): void => deadline.abort(signal?.reason as Error);
     if (signal?.aborted) giveUp();
     else signal?.addEventListener('abort', giveUp, { once: true });
     let node: number | undefined;
     try {
       node = await abortable(this.node(), deadline.signal);
-      const answer = await this.#cluster.request(node, lane, request, {
+      const answer = await this.#cluster.request(node, channel, request, {
         timeoutMs,
         signal: deadline.signal,
       });
       return { node, answer };
     } catch (error) {
-      if (node !== undefined && isLostContact(error)) this.forget(node);
+      if (node !== undefined && isConnectionLost(error)) this.forget(node);
       throw error;
     } finally {
       deadline.cancel();
@@ -114,14 +114,14 @@ export class GroupCoordinator {
     }
   }
 
-  #deadline(lane: string, apiName: string, timeoutMs: number) {
+  #deadline(channel: string, apiName: string, timeoutMs: number) {
     const control = new AbortController();
     const timer = this.#cluster.runtime.setTimer(() => {
       const error = new RequestTimeoutError(
         `The coordinator of group "${this.groupId}" did not answer ${apiName} within ${timeoutMs} ms.`,
       );
       control.abort(error);
-      this.#cluster.closeLane(lane, error);
+      this.#cluster.closeChannel(channel, error);
     }, timeoutMs);
     return {
       signal: control.signal,
@@ -130,23 +130,23 @@ export class GroupCoordinator {
     };
   }
 
-  async #look(): Promise<number> {
+  async #findCoordinator(): Promise<number> {
     // Not in a lane of the session: any broker can tell, and the connection would stay behind unused.
     const { errorCode, coordinator } = await this.#cluster.request(
       'any',
-      CONTROL_LANE,
+      CONTROL_CHANNEL,
       findCoordinatorRequest(this.groupId),
       { timeoutMs: Math.min(LOOKUP_TIMEOUT_MS, this.#cluster.requestTimeoutMs) },
     );
     if (errorCode !== 0)
       throw errorOfCode(errorCode, `The coordinator of group "${this.groupId}" cannot be found`);
-    this.#cluster.metadata.learnAddress(coordinator.nodeId, coordinator);
+    this.#cluster.metadata.updateAddress(coordinator.nodeId, coordinator);
     this.#node = coordinator.nodeId;
     return coordinator.nodeId;
   }
 }
 
-function isLostContact(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return (
     error instanceof ConnectionError ||
     error instanceof RequestTimeoutError ||

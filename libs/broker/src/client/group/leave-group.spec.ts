@@ -19,7 +19,7 @@ describe('a member that leaves', () => {
     const left = leaveGroup(coordinator, 'me', silentLogger);
     await runtime.advance(takesMs);
     await left;
-    return [...cluster.closedLanes];
+    return [...cluster.closedChannels];
   }
 
   it('tells the group also behind an answer after which the broker wants a rest', async () => {

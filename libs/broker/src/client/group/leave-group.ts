@@ -20,7 +20,7 @@ export async function leaveGroup(
   logger: DriverLogger,
 ): Promise<void> {
   if (memberId !== '')
-    await goodbye(coordinator, leaveRequest(coordinator.groupId, memberId), logger);
+    await sendLeave(coordinator, leaveRequest(coordinator.groupId, memberId), logger);
 }
 
 /** A static member says that it may come back: until then nobody else could have its instance id. */
@@ -29,17 +29,17 @@ export function leaveConsumerGroup(
   member: ConsumerMember,
   logger: DriverLogger,
 ): Promise<void> {
-  return goodbye(coordinator, consumerLeaveRequest(member), logger);
+  return sendLeave(coordinator, consumerLeaveRequest(member), logger);
 }
 
-async function goodbye(
+async function sendLeave(
   coordinator: GroupCoordinator,
   request: ApiRequest<unknown>,
   logger: DriverLogger,
 ): Promise<void> {
-  const { groupId, lane } = coordinator;
+  const { groupId, channel } = coordinator;
   try {
-    await coordinator.request(lane, request, { timeoutMs: LEAVE_TIMEOUT_MS });
+    await coordinator.request(channel, request, { timeoutMs: LEAVE_TIMEOUT_MS });
   } catch (error) {
     logger.debug('The group could not be told that the member leaves.', { groupId, error });
   }

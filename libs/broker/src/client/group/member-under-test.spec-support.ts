@@ -4,7 +4,7 @@ import type { TopicPartition } from '../../port/record.js';
 import { VirtualRuntime } from '../../runtime/index.js';
 import { ClassicMembership, type ClassicMembershipOptions } from './classic/classic-membership.js';
 import { GroupCoordinator } from './group-coordinator.js';
-import type { MembershipHost } from './membership.js';
+import type { MembershipListener } from './membership.js';
 import { OffsetCommitter } from './commits/offset-committer.js';
 import { ScriptedCluster, type SentRequest } from './scripted-cluster.spec-support.js';
 
@@ -84,9 +84,9 @@ export class MemberUnderTest {
   readonly cluster = new ScriptedCluster(this.runtime);
   readonly coordinator: GroupCoordinator;
   readonly membership: ClassicMembership;
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
   readonly statuses: SessionStatus[] = [];
-  on: Partial<MembershipHost> = {};
+  listener: Partial<MembershipListener> = {};
 
   constructor(options: Partial<ClassicMembershipOptions> = {}) {
     const { cluster } = this;
@@ -104,7 +104,7 @@ export class MemberUnderTest {
       heartbeatIntervalMs: HEARTBEAT_MS,
       rebalanceTimeoutMs: REBALANCE_MS,
       logger: silentLogger,
-      host: this.#host(),
+      listener: this.#recordingListener(),
       ...options,
     });
   }
@@ -148,7 +148,7 @@ export class MemberUnderTest {
     return this.cluster.requests('JoinGroup').map(({ memberId }) => memberId);
   }
 
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     this.cluster.always('LeaveGroup', code(0)).always('Heartbeat', code(0));
     const closing = this.membership.close();
     await this.runtime.advance(REBALANCE_MS);
@@ -157,26 +157,26 @@ export class MemberUnderTest {
     expect(this.runtime.pendingTimers).toBe(0);
   }
 
-  #host(): MembershipHost {
+  #recordingListener(): MembershipListener {
     const tell = (what: string, partitions: readonly TopicPartition[]): void => {
-      this.told.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
+      this.calls.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
     };
     return {
       onAssigned: async (partitions, generation) => {
         tell('assigned', partitions);
-        await this.on.onAssigned?.(partitions, generation);
+        await this.listener.onAssigned?.(partitions, generation);
       },
       onRevoked: async (partitions) => {
         tell('revoked', partitions);
-        await this.on.onRevoked?.(partitions);
+        await this.listener.onRevoked?.(partitions);
       },
       onLost: async (partitions) => {
         tell('lost', partitions);
-        await this.on.onLost?.(partitions);
+        await this.listener.onLost?.(partitions);
       },
       onStatus: (status) => {
         this.statuses.push(status);
-        this.on.onStatus?.(status);
+        this.listener.onStatus?.(status);
       },
     };
   }

@@ -1,3 +1,4 @@
+import { NO_GENERATION } from '../../assignment/index.js';
 import type { GroupProtocol, SessionStatus } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 
@@ -8,7 +9,7 @@ import type { TopicPartition } from '../../port/record.js';
  * Calls may overlap: partitions are taken back or lost while others, or the same ones, are still
  * being assigned. The host puts in order what it passes on.
  */
-export interface MembershipHost {
+export interface MembershipListener {
   /** What is new. Also told of an assignment without partitions, to a member that had none before. */
   onAssigned(partitions: readonly TopicPartition[], generation: number): Promise<void>;
   /** Still ours: a commit in here succeeds. Heartbeats go on meanwhile. Not told where there is nothing to revoke. */
@@ -39,14 +40,37 @@ export interface Membership {
   /** Whether the partition has been ours without a break since then: what was read then may still be committed. */
   owns(partition: TopicPartition, since: MemberSnapshot): boolean;
   /** Whether the group may have gone on from there to a generation in which what we hold is still ours. */
-  hasGoneOn(snapshot: MemberSnapshot): boolean;
+  mayHaveNewGeneration(snapshot: MemberSnapshot): boolean;
   /** Resolves once we are a member again with a share, have lost what we held, or never will be. */
   whenSettled(): Promise<void>;
   /** An answer to this snapshot said that the group does not know us any more. */
-  expelled(snapshot: MemberSnapshot, code: number): void;
+  reportExpelled(snapshot: MemberSnapshot, code: number): void;
   /**
    * Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the
    * connections. A static member does not leave: it may come back.
    */
   close(): Promise<void>;
 }
+
+/** The membership has ended without our doing. */
+export interface MembershipLoss {
+  readonly kind: 'lost';
+  /** What to do next: join with the member id we have, as a new member, by the classic protocol, or nothing. */
+  readonly next: 'rejoin' | 'rejoin-as-new' | 'fall-back' | 'fail';
+  readonly error: Error;
+}
+
+export function isSameGeneration(one: MemberSnapshot, other: MemberSnapshot): boolean {
+  return one.memberId === other.memberId && one.generation === other.generation;
+}
+
+export const notAMember = (
+  groupId: string,
+  protocol: GroupProtocol = 'classic',
+): MemberSnapshot => ({
+  groupId,
+  memberId: '',
+  generation: NO_GENERATION,
+  groupInstanceId: null,
+  protocol,
+});

@@ -1,39 +1,39 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Deferred } from '../../runtime/index.js';
-import { TurningPoint } from './one-time-event.js';
+import { OneTimeEvent } from './one-time-event.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('a turning point', () => {
   it('comes first, or the promise does', async () => {
-    const point = new TurningPoint<string>();
+    const point = new OneTimeEvent<string>();
     const never = new Deferred<string>();
-    expect(await point.or(Promise.resolve('promise'))).toBe('promise');
-    const race = point.or(never.promise);
-    point.happen('point');
+    expect(await point.raceWith(Promise.resolve('promise'))).toBe('promise');
+    const race = point.raceWith(never.promise);
+    point.fire('point');
     expect(await race).toBe('point');
-    expect(await point.or(never.promise)).toBe('point');
+    expect(await point.raceWith(never.promise)).toBe('point');
   });
 
   it('passes on what the promise rejects with', async () => {
-    const point = new TurningPoint<string>();
-    await expect(point.or(Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const point = new OneTimeEvent<string>();
+    await expect(point.raceWith(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
   it('keeps nothing of the races that are over, however long it does not come', async () => {
-    const point = new TurningPoint<string>();
+    const point = new OneTimeEvent<string>();
     const results: WeakRef<object>[] = [];
     const race = async (): Promise<void> => {
       const result = {};
       results.push(new WeakRef(result));
-      await point.or(Promise.resolve(result));
+      await point.raceWith(Promise.resolve(result));
     };
     for (let count = 0; count < 20; count++) await race();
     await new Promise<void>((resolve) => setImmediate(resolve));
     collectGarbage();
     expect(results.filter((result) => result.deref() !== undefined).length).toBeLessThan(3);
-    point.happen('in the end');
+    point.fire('in the end');
   });
 });

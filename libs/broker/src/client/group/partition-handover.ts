@@ -2,16 +2,25 @@ import type { DriverLogger } from '../../port/driver.js';
 import { FencedError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import type { Runtime } from '../../runtime/index.js';
-import type { Loss } from './classic/classic-heartbeat.js';
-import type { HostCalls } from './assignment-callbacks.js';
-import type { Admission } from './classic/join-round.js';
+import type { AssignmentCallbacks } from './assignment-callbacks.js';
 import type { MemberStatus } from './member-status.js';
-import type { Standing } from './classic/classic-member-state.js';
-import type { HandBack } from './classic/generation.js';
+import type { MembershipLoss } from './membership.js';
+import type { OneTimeEvent } from './one-time-event.js';
 
-export interface PartingOptions {
-  readonly standing: Pick<Standing, 'loss' | 'stableAt' | 'forfeit'>;
-  readonly calls: HostCalls;
+/** Why partitions are revoked. */
+export type RevocationReason = 'rebalance' | 'rejoin' | 'closing';
+
+/** The member whose partitions go. */
+export interface HandoverMember {
+  readonly loss: OneTimeEvent<MembershipLoss>;
+  /** When the group was last known to be stable; undefined where the protocol does not need it. */
+  readonly stableAt: number | undefined;
+  loseAll(): readonly TopicPartition[];
+}
+
+export interface PartitionHandoverOptions {
+  readonly member: HandoverMember;
+  readonly callbacks: AssignmentCallbacks;
   readonly status: MemberStatus;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
@@ -20,35 +29,35 @@ export interface PartingOptions {
 }
 
 /** The host did not hand back in time. */
-export interface Late {
-  readonly kind: 'late';
+export interface RevocationTimeout {
+  readonly kind: 'timed-out';
   readonly error: Error;
 }
 
 /** Of the rebalance time-out, so that the join still arrives in time. */
-const SHARE_FOR_HANDING_BACK = 0.9;
+const REVOCATION_SHARE = 0.9;
 
 /** How partitions go: handed back in good order, or lost. */
-export class Parting {
-  constructor(private readonly options: PartingOptions) {}
+export class PartitionHandover {
+  constructor(private readonly options: PartitionHandoverOptions) {}
 
   /** Gives why the partitions are not ours any more, where the host has not handed them back before. */
-  handBack(
+  revoke(
     partitions: readonly TopicPartition[],
-    because: HandBack['because'],
-  ): Promise<Loss | Late | undefined> {
-    const { calls, standing } = this.options;
-    const revoked = calls.revoke(partitions, this.#timeToHandBack(because)).then(
+    reason: RevocationReason,
+  ): Promise<MembershipLoss | RevocationTimeout | undefined> {
+    const { callbacks, member } = this.options;
+    const revoked = callbacks.revoke(partitions, this.#revocationTimeoutMs(reason)).then(
       () => undefined,
-      (error: Error): Late => ({ kind: 'late', error }),
+      (error: Error): RevocationTimeout => ({ kind: 'timed-out', error }),
     );
-    return standing.loss.or(revoked);
+    return member.loss.raceWith(revoked);
   }
 
   /** An eager leader gives away what its members have: it takes it for handed back. */
-  loseToEager({ protocol }: Admission): Promise<void> {
-    const { standing, groupId } = this.options;
-    const partitions = standing.forfeit();
+  loseToEagerAssignor(protocol: string): Promise<void> {
+    const { member, groupId } = this.options;
+    const partitions = member.loseAll();
     const error = new FencedError(
       partitions,
       `Group "${groupId}" shares its partitions by "${protocol}" now, which gives away what its members have: a member joined that has no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
@@ -57,19 +66,19 @@ export class Parting {
   }
 
   async lose(partitions: readonly TopicPartition[], error: Error): Promise<void> {
-    const { calls, status, logger, groupId } = this.options;
+    const { callbacks, status, logger, groupId } = this.options;
     logger.warn('Partitions were lost.', { groupId, partitions, error });
     status.retrying(error);
-    await calls.lose(partitions);
+    await callbacks.lose(partitions);
   }
 
   /** The group counts from the beginning of the rebalance, of which we hear with the next heartbeat only. */
-  #timeToHandBack(because: HandBack['because']): number {
-    const { rebalanceTimeoutMs, runtime, standing } = this.options;
-    const whole = rebalanceTimeoutMs * SHARE_FOR_HANDING_BACK;
-    const { stableAt } = standing;
-    if (because !== 'rebalance' || stableAt === undefined) return whole;
-    const gone = runtime.monotonic() - stableAt;
-    return Math.max(whole - gone, rebalanceTimeoutMs - whole);
+  #revocationTimeoutMs(reason: RevocationReason): number {
+    const { rebalanceTimeoutMs, runtime, member } = this.options;
+    const fullMs = rebalanceTimeoutMs * REVOCATION_SHARE;
+    const { stableAt } = member;
+    if (reason !== 'rebalance' || stableAt === undefined) return fullMs;
+    const elapsedMs = runtime.monotonic() - stableAt;
+    return Math.max(fullMs - elapsedMs, rebalanceTimeoutMs - fullMs);
   }
 }

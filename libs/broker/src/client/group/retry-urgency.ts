@@ -12,9 +12,9 @@ import {
  *  - slowly: somebody has to do something about it
  *  - never: trying again can do harm
  */
-export type Pace = 'at-once' | 'soon' | 'slowly' | 'never';
+export type RetryUrgency = 'at-once' | 'soon' | 'slowly' | 'never';
 
-export function paceAfter(error: unknown): Pace {
+export function retryUrgencyAfter(error: unknown): RetryUrgency {
   // Wrong credentials, tried again and again, lock accounts; a static member would fence its own successor.
   if (error instanceof AuthenticationError || error instanceof StaticMemberFencedError)
     return 'never';

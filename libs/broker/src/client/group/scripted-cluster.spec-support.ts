@@ -2,14 +2,18 @@ import { decodeSubscription, type Subscription } from '../../assignment/index.js
 import { ConnectionError, type BrokerError } from '../../port/errors.js';
 import type { OffsetCommit } from '../../port/consumer.js';
 import { abortable, Deferred, type VirtualRuntime } from '../../runtime/index.js';
-import { Metadata, type ApiRequest } from '../../wire/index.js';
-import type { MetadataAnswer } from '../../wire/requests/metadata-request.js';
+import {
+  ClusterFeatures,
+  Metadata,
+  type ApiRequest,
+  type ClusterClient,
+} from '../../wire/index.js';
+import type { MetadataResponse } from '../../wire/requests/metadata-request.js';
 import { Reader } from '../../wire/requests/reader.js';
-import type { GroupCluster } from './group-cluster.js';
 
 export interface SentRequest {
   readonly api: string;
-  readonly lane: string;
+  readonly channel: string;
   readonly at: number;
   readonly memberId: string;
   readonly generation: number;
@@ -34,22 +38,23 @@ interface Script {
  * A cluster that gives prepared answers and remembers what it was asked. A request for which
  * nothing was prepared fails, and so does the test, by `verify`.
  */
-export class ScriptedCluster implements GroupCluster {
+export class ScriptedCluster implements ClusterClient {
   readonly requestTimeoutMs = 30_000;
   readonly metadata: Metadata;
+  readonly features = new ClusterFeatures();
   readonly sent: SentRequest[] = [];
-  readonly closedLanes: string[] = [];
+  readonly closedChannels: string[] = [];
   readonly topics = new Map<string, number>([['orders', 2]]);
   /** Default: its name. */
   readonly topicIds = new Map<string, string>();
-  metadataTrouble: Error | undefined;
+  metadataError: Error | undefined;
   readonly #scripts = new Map<string, Script>();
   readonly #unexpected: string[] = [];
-  readonly #waiting = new Set<{ readonly lane: string; readonly closed: Deferred<never> }>();
+  readonly #waiting = new Set<{ readonly channel: string; readonly closed: Deferred<never> }>();
 
   constructor(readonly runtime: VirtualRuntime) {
     this.metadata = new Metadata(runtime, async (topics) => {
-      if (this.metadataTrouble) throw this.metadataTrouble;
+      if (this.metadataError) throw this.metadataError;
       return this.#describe(topics);
     });
   }
@@ -76,7 +81,7 @@ export class ScriptedCluster implements GroupCluster {
 
   async request<T>(
     _target: unknown,
-    lane: string,
+    channel: string,
     request: ApiRequest<T>,
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<T> {
@@ -85,20 +90,21 @@ export class ScriptedCluster implements GroupCluster {
     const sent = {
       ...parse(request.apiName, body, version),
       api: request.apiName,
-      lane,
+      channel,
       at: this.runtime.monotonic(),
     };
     this.sent.push(sent);
-    const exchange = { lane, closed: new Deferred<never>() };
-    this.#waiting.add(exchange);
-    const answer = Promise.race([this.#answer(sent), exchange.closed.promise]);
-    answer.catch(() => undefined).finally(() => this.#waiting.delete(exchange));
+    const pending = { channel, closed: new Deferred<never>() };
+    this.#waiting.add(pending);
+    const answer = Promise.race([this.#answer(sent), pending.closed.promise]);
+    answer.catch(() => undefined).finally(() => this.#waiting.delete(pending));
     return abortable(answer as Promise<T>, signal);
   }
 
-  closeLane(lane: string, reason: BrokerError = new ConnectionError('closed')): void {
-    this.closedLanes.push(lane);
-    for (const waiting of this.#waiting) if (waiting.lane === lane) waiting.closed.reject(reason);
+  closeChannel(channel: string, reason: BrokerError = new ConnectionError('closed')): void {
+    this.closedChannels.push(channel);
+    for (const waiting of this.#waiting)
+      if (waiting.channel === channel) waiting.closed.reject(reason);
   }
 
   async #answer(sent: SentRequest): Promise<unknown> {
@@ -120,7 +126,7 @@ export class ScriptedCluster implements GroupCluster {
     return script;
   }
 
-  #describe(topics: readonly string[]): MetadataAnswer {
+  #describe(topics: readonly string[]): MetadataResponse {
     const described = topics.map((name) => {
       const count = this.topics.get(name) ?? 0;
       const partitions = Array.from({ length: count }, (_, partition) => ({
@@ -157,7 +163,7 @@ function parse(
   api: string,
   body: Buffer,
   version: number,
-): Omit<SentRequest, 'api' | 'lane' | 'at'> {
+): Omit<SentRequest, 'api' | 'channel' | 'at'> {
   const reader = new Reader(body);
   const shares = () =>
     reader.array(() => ({
@@ -166,7 +172,7 @@ function parse(
     }));
   switch (api) {
     case 'ConsumerGroupHeartbeat':
-      return { ...nothing, ...readBeat(reader) };
+      return { ...nothing, ...readHeartbeat(reader) };
     case version < 9 ? '' : 'OffsetFetch':
       return { ...nothing, ...readLookup(reader) };
     case 'JoinGroup':
@@ -192,7 +198,7 @@ function parse(
   }
 }
 
-function readBeat(
+function readHeartbeat(
   reader: Reader,
 ): Pick<SentRequest, 'memberId' | 'generation' | 'instanceId' | 'owned'> {
   reader.compactString();

@@ -3,27 +3,24 @@ import type { Isolation } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 import { Backoff, sleep } from '../../runtime/index.js';
 import {
-  CONTROL_LANE,
+  CONTROL_CHANNEL,
   errorOfCode,
   listOffsetsRequest,
   reactionTo,
-  type Cluster,
   type ListedOffset,
+  type ClusterClient,
 } from '../../wire/index.js';
 
-export interface OffsetQuestion extends TopicPartition {
+export interface OffsetQuery extends TopicPartition {
   /** A time, or LATEST or EARLIEST. */
   readonly timestamp: number;
 }
-
-/** What a lookup needs of the cluster. */
-export type LookupCluster = Pick<Cluster, 'request' | 'metadata' | 'runtime'>;
 
 export interface OffsetLookupOptions {
   readonly isolation: Isolation;
   readonly signal?: AbortSignal;
   /** Told of each round that could not be completed. */
-  onTrouble?(error: Error): void;
+  onError?(error: Error): void;
 }
 
 const BACKOFF = { initialMs: 50, maxMs: 2_000 };
@@ -33,89 +30,89 @@ const BACKOFF = { initialMs: 50, maxMs: 2_000 };
  * cannot be reached are asked again. Rejects on what waiting cannot mend, and with the signal.
  */
 export async function lookUpOffsets(
-  cluster: LookupCluster,
-  questions: readonly OffsetQuestion[],
+  cluster: ClusterClient,
+  queries: readonly OffsetQuery[],
   options: OffsetLookupOptions,
 ): Promise<readonly ListedOffset[]> {
   const backoff = new Backoff(cluster.runtime, BACKOFF);
   const answers: ListedOffset[] = [];
-  let open = questions;
+  let unanswered = queries;
   for (;;) {
-    const round = await askLeaders(cluster, open, options);
-    answers.push(...round.answers);
-    open = round.open;
-    if (open.length === 0) return answers;
-    if (round.trouble) options.onTrouble?.(round.trouble);
+    const attempt = await askLeaders(cluster, unanswered, options);
+    answers.push(...attempt.answers);
+    unanswered = attempt.unanswered;
+    if (unanswered.length === 0) return answers;
+    if (attempt.error) options.onError?.(attempt.error);
     await sleep(cluster.runtime, backoff.next(), options.signal);
     await cluster.metadata
-      .refresh([...new Set(open.map(({ topic }) => topic))])
-      .catch((error: unknown) => options.onTrouble?.(error as Error));
+      .refresh([...new Set(unanswered.map(({ topic }) => topic))])
+      .catch((error: unknown) => options.onError?.(error as Error));
   }
 }
 
-interface Round {
+interface LookupAttempt {
   readonly answers: ListedOffset[];
-  readonly open: OffsetQuestion[];
-  trouble: Error | undefined;
+  readonly unanswered: OffsetQuery[];
+  error: Error | undefined;
 }
 
 async function askLeaders(
-  cluster: LookupCluster,
-  questions: readonly OffsetQuestion[],
+  cluster: ClusterClient,
+  queries: readonly OffsetQuery[],
   { isolation, signal }: OffsetLookupOptions,
-): Promise<Round> {
-  const round: Round = { answers: [], open: [], trouble: undefined };
-  const byLeader = new Map<number, OffsetQuestion[]>();
-  for (const question of questions) {
-    const leader = cluster.metadata.leader(question.topic, question.partition);
+): Promise<LookupAttempt> {
+  const attempt: LookupAttempt = { answers: [], unanswered: [], error: undefined };
+  const byLeader = new Map<number, OffsetQuery[]>();
+  for (const query of queries) {
+    const leader = cluster.metadata.leader(query.topic, query.partition);
     if (leader === undefined) {
-      round.open.push(question);
-      round.trouble ??= new UnknownTopicError(
-        question.topic,
-        `Partition ${question.partition} of "${question.topic}" has no leader, or does not exist.`,
+      attempt.unanswered.push(query);
+      attempt.error ??= new UnknownTopicError(
+        query.topic,
+        `Partition ${query.partition} of "${query.topic}" has no leader, or does not exist.`,
       );
-    } else byLeader.set(leader, [...(byLeader.get(leader) ?? []), question]);
+    } else byLeader.set(leader, [...(byLeader.get(leader) ?? []), query]);
   }
   await Promise.all(
-    [...byLeader].map(async ([leader, those]) => {
+    [...byLeader].map(async ([leader, leaderQueries]) => {
       try {
         const listed = await cluster.request(
           leader,
-          CONTROL_LANE,
-          listOffsetsRequest(isolation, those),
+          CONTROL_CHANNEL,
+          listOffsetsRequest(isolation, leaderQueries),
           signal ? { signal } : {},
         );
-        sortAnswers(round, those, listed);
+        sortAnswers(attempt, leaderQueries, listed);
       } catch (error) {
         if (signal?.aborted || !(error as BrokerError).retriable) throw error;
-        round.open.push(...those);
-        round.trouble = error as Error;
+        attempt.unanswered.push(...leaderQueries);
+        attempt.error = error as Error;
       }
     }),
   );
-  return round;
+  return attempt;
 }
 
 function sortAnswers(
-  round: Round,
-  questions: readonly OffsetQuestion[],
+  attempt: LookupAttempt,
+  queries: readonly OffsetQuery[],
   listed: readonly ListedOffset[],
 ): void {
-  for (const question of questions) {
+  for (const query of queries) {
     const answer = listed.find(
-      ({ topic, partition }) => topic === question.topic && partition === question.partition,
+      ({ topic, partition }) => topic === query.topic && partition === query.partition,
     );
     const code = answer?.code ?? -1;
     if (answer && code === 0) {
-      round.answers.push(answer);
+      attempt.answers.push(answer);
       continue;
     }
     const error = errorOfCode(
       code,
-      `Asking for offsets of partition ${question.partition} of "${question.topic}"`,
+      `Asking for offsets of partition ${query.partition} of "${query.topic}"`,
     );
     if (reactionTo('listOffsets', code) === 'refuse') throw error;
-    round.open.push(question);
-    round.trouble = error;
+    attempt.unanswered.push(query);
+    attempt.error = error;
   }
 }

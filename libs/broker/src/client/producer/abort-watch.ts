@@ -1,17 +1,20 @@
 import type { SendCall } from './send-call.js';
 
-interface Watched {
+interface WatchedSignal {
   readonly calls: Set<SendCall>;
   readonly onAbort: () => void;
 }
 
-/** The signals of all calls, with one listener each: Node warns of a leak where many calls share a signal. */
+/**
+ * Watches the abort signals of all calls. A signal gets a single listener, because Node warns of a
+ * leak if many calls share one signal.
+ */
 export class AbortWatch {
-  readonly #signals = new Map<AbortSignal, Watched>();
+  readonly #signals = new Map<AbortSignal, WatchedSignal>();
 
   constructor(private readonly onAbandoned: () => void) {}
 
-  /** Gives the call up as soon as the signal aborts, at once where it has. */
+  /** Abandons the call when the signal aborts, or at once if the signal has already aborted. */
   add(signal: AbortSignal, call: SendCall): void {
     if (signal.aborted) return this.#abandon([call], signal);
     const watched = this.#signals.get(signal) ?? this.#watch(signal);
@@ -25,7 +28,7 @@ export class AbortWatch {
     this.#signals.delete(signal);
   }
 
-  #watch(signal: AbortSignal): Watched {
+  #watch(signal: AbortSignal): WatchedSignal {
     const calls = new Set<SendCall>();
     const watched = { calls, onAbort: () => this.#abandon([...calls], signal) };
     signal.addEventListener('abort', watched.onAbort, { once: true });

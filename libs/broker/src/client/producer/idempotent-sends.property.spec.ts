@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import { ConnectionError, type SendError } from '../../port/errors.js';
 import type { WrittenRecord } from '../../port/record.js';
-import { producerOn } from './producer-on.spec-support.js';
-import { ScriptedCluster, type ProduceStep } from './scripted-cluster.spec-support.js';
+import { producerOn } from './producer-under-test.spec-support.js';
+import {
+  ScriptedProduceCluster,
+  type ProduceStep,
+} from './scripted-produce-cluster.spec-support.js';
 import { SequencedLog } from './sequenced-log.spec-support.js';
 
 const PARTITIONS = 2;
 
-/** What happens to one request; an answer that comes is what the log says, unless a code is forced. */
+/** The result of one request. A response is what the log says, unless a code is forced. */
 const fate = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'answered' as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'request-lost' as const }) },
@@ -53,7 +56,10 @@ const plan = fc.record({
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 type Call = Omit<Plan['calls'][number], 'afterMs'>;
 
-/** Answered after the log has changed: these codes say nothing of what was written. */
+/**
+ * Codes that may come after the log has changed, so they do not say whether the records were
+ * written.
+ */
 const AMBIGUOUS = new Set([3, 6, 20, 7, -1]);
 
 function stepOf(
@@ -96,7 +102,7 @@ interface Told {
 }
 
 async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
-  const cluster = new ScriptedCluster({ orders: [0, 1] });
+  const cluster = new ScriptedProduceCluster({ orders: [0, 1] });
   const logs = Array.from({ length: PARTITIONS }, () => new SequencedLog());
   cluster.script = (_, attempt) => stepOf(requests[attempt - 1], logs);
   cluster.identityScript = (attempt) => {
@@ -145,15 +151,16 @@ async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
   return { cluster, told };
 }
 
-describe('on brokers that check sequence numbers, whatever the network does', () => {
-  it('nothing is written twice or out of order, what was acknowledged is there once, and sending goes on', async () => {
+describe('idempotent sends on a faulty network', () => {
+  it('write nothing twice or out of order, write acknowledged records once, and continue', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (given) => {
         const { cluster, told } = await carryOut(given);
         for (let partition = 0; partition < PARTITIONS; partition++) {
           const log = cluster.log('orders', partition);
           const mine = told.filter((each) => each.partition === partition);
-          // Each at most once, in the order of the calls, those of unknown fate included.
+          // Each record at most once, in the order of the calls, including records with an unknown
+          // result.
           expect(log).toEqual(
             mine.map(({ value }) => value).filter((value) => log.includes(value)),
           );

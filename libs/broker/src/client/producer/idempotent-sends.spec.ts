@@ -4,35 +4,40 @@ import {
   RequestTimeoutError,
   type SendError,
 } from '../../port/errors.js';
-import { failureOf, producerOn, states, type LoggedLine } from './producer-on.spec-support.js';
 import {
-  ScriptedCluster,
-  type AskedPartition,
+  failureOf,
+  producerOn,
+  states,
+  type LoggedLine,
+} from './producer-under-test.spec-support.js';
+import {
+  ScriptedProduceCluster,
+  type ReceivedPartition,
   type PartitionStep,
   type ProduceStep,
-} from './scripted-cluster.spec-support.js';
+} from './scripted-produce-cluster.spec-support.js';
 import { SequencedLog } from './sequenced-log.spec-support.js';
 
 const to = (partition: number, value = 'v') => ({ topic: 'orders', partition, value });
 const cut = () => new ConnectionError('cut');
 
-/** A cluster whose leaders check sequence numbers; `script` may answer otherwise, by attempt. */
+/** Creates a cluster whose leaders check sequence numbers. `script` may override an attempt. */
 function checkedCluster(
   script: (
     attempt: number,
-    append: (asked: AskedPartition) => PartitionStep,
+    append: (asked: ReceivedPartition) => PartitionStep,
   ) => ProduceStep = () => ({}),
 ) {
-  const cluster = new ScriptedCluster();
+  const cluster = new ScriptedProduceCluster();
   const logs = [0, 1, 2].map(() => new SequencedLog());
-  const append = (asked: AskedPartition) => logs[asked.partition]?.append(asked) ?? {};
+  const append = (asked: ReceivedPartition) => logs[asked.partition]?.append(asked) ?? {};
   cluster.script = (_, attempt) => ({ on: append, ...script(attempt, append) });
   return { cluster, logs };
 }
 
-/** Of each batch that arrived: partition, producer id, epoch and base sequence. */
-function stamps(cluster: ScriptedCluster): readonly string[] {
-  return cluster.asked.flatMap(({ partitions }) =>
+/** Returns the stamps of the received batches: partition, producer id, epoch and base sequence. */
+function stamps(cluster: ScriptedProduceCluster): readonly string[] {
+  return cluster.produceRequests.flatMap(({ partitions }) =>
     partitions.map(
       ({ partition, stamp }) =>
         `p${partition} id${stamp.producerId} e${stamp.producerEpoch} s${stamp.baseSequence}`,
@@ -40,8 +45,8 @@ function stamps(cluster: ScriptedCluster): readonly string[] {
   );
 }
 
-describe('the stamp of a batch', () => {
-  it('counts the records of its partition, under an id that is asked for once', async () => {
+describe('producer stamp of a batch', () => {
+  it('counts the records of its partition, under one producer id for all partitions', async () => {
     const { cluster } = checkedCluster();
     const producer = producerOn(cluster);
     expect(cluster.identitiesAsked).toBe(0);
@@ -59,7 +64,7 @@ describe('the stamp of a batch', () => {
     await producer.close();
   });
 
-  it('is empty where idempotent is false, and no id is asked for', async () => {
+  it('is empty with idempotent: false, and no producer id is requested', async () => {
     const { cluster } = checkedCluster();
     const producer = producerOn(cluster, { idempotent: false });
     await producer.send([to(0)]);
@@ -85,7 +90,7 @@ describe('the stamp of a batch', () => {
     await producer.close();
   });
 
-  it('stays the same with its records, also when some of their callers have given up', async () => {
+  it('stays the same with its records, even if some calls were abandoned', async () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const abort = new AbortController();
@@ -101,8 +106,8 @@ describe('the stamp of a batch', () => {
   });
 });
 
-describe('a batch that was written although the answer was lost', () => {
-  it('is not written again, and the retry tells where it is', async () => {
+describe('batch that was written although its response was lost', () => {
+  it('is not written again, and the retry returns its offset', async () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const sending = producer.send([to(0, 'a'), to(0, 'b')]);
@@ -112,7 +117,7 @@ describe('a batch that was written although the answer was lost', () => {
     await producer.close();
   });
 
-  it('counts as written on DUPLICATE_SEQUENCE_NUMBER, at an offset nobody knows', async () => {
+  it('counts as written after DUPLICATE_SEQUENCE_NUMBER, at an unknown offset', async () => {
     const { cluster } = checkedCluster((attempt, append) => {
       if (attempt === 1) return { fails: cut(), on: append };
       return attempt === 2 ? { on: () => ({ code: 46 }) } : {};
@@ -127,8 +132,8 @@ describe('a batch that was written although the answer was lost', () => {
   });
 });
 
-describe('the batch after one that failed', () => {
-  it('is neither dropped nor held up when the fate of the one before is unknown', async () => {
+describe('batch after a failed batch', () => {
+  it('is neither dropped nor delayed if the result of the failed batch is unknown', async () => {
     const { cluster } = checkedCluster((attempt) =>
       attempt === 1 ? { fails: cut(), takesMs: 100 } : {},
     );
@@ -136,14 +141,15 @@ describe('the batch after one that failed', () => {
     const lost = failureOf(producer.send([to(0, 'lost answer')], { timeoutMs: 40 }));
     await cluster.runtime.advance(2_000);
     expect(states(await lost)).toEqual(['unknown']);
-    // As many records as the lost batch: under its number a broker would call them written, and drop them.
+    // The same number of records as in the lost batch. Under its sequence number a broker would
+    // treat them as written, and drop them.
     expect(await producer.send([to(0, 'next')])).toMatchObject([{ offset: 1 }]);
     expect(cluster.log('orders', 0)).toEqual(['lost answer', 'next']);
     expect(stamps(cluster).at(-1)).toBe('p0 id1 e1 s0');
     await producer.close();
   });
 
-  it('keeps a late request of the old epoch out of the log', async () => {
+  it('makes the broker refuse a delayed request of the old epoch', async () => {
     const { cluster } = checkedCluster((attempt, on) =>
       attempt === 1 ? { fails: cut(), takesMs: 100, arrivesAfterMs: 5_000, on } : {},
     );
@@ -157,7 +163,7 @@ describe('the batch after one that failed', () => {
     await producer.close();
   });
 
-  it('uses no number again after a refusal, whether the broker kept its word or not', async () => {
+  it('never uses a sequence number again, even if the broker wrote a batch that it had refused', async () => {
     const { cluster } = checkedCluster((attempt, append) =>
       attempt === 1
         ? {
@@ -189,7 +195,7 @@ describe('the batch after one that failed', () => {
     await producer.close();
   });
 
-  it('is in its place when concurrent sends meet an error in the middle', async () => {
+  it('keeps its position if concurrent sends meet an error in between', async () => {
     const { cluster } = checkedCluster((attempt) =>
       attempt % 2 === 1 ? { fails: cut(), takesMs: 5 } : {},
     );
@@ -204,21 +210,24 @@ describe('the batch after one that failed', () => {
   });
 });
 
-describe('a batch whose fate is unknown, and that the broker then wants smaller', () => {
-  it.each([10, 87])('is not taken apart on %i: its pieces might be written twice', async (code) => {
-    const refuse = () => ({ code, recordErrors: [[0, 'why'] as const] });
-    const { cluster } = checkedCluster((attempt) => {
-      if (attempt === 1) return { fails: cut() };
-      return attempt === 2 ? { on: refuse } : {};
-    });
-    const producer = producerOn(cluster);
-    const sending = failureOf(producer.send([to(0, 'a'), to(0, 'b')]));
-    await cluster.runtime.advance(1_000);
-    expect(states(await sending)).toEqual(['unknown', 'unknown']);
-    await producer.send([to(0, 'c')]);
-    expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c']);
-    await producer.close();
-  });
+describe('batch with an unknown result that is then too large for the broker', () => {
+  it.each([10, 87])(
+    'is not split after code %i, because its parts might be written twice',
+    async (code) => {
+      const refuse = () => ({ code, recordErrors: [[0, 'why'] as const] });
+      const { cluster } = checkedCluster((attempt) => {
+        if (attempt === 1) return { fails: cut() };
+        return attempt === 2 ? { on: refuse } : {};
+      });
+      const producer = producerOn(cluster);
+      const sending = failureOf(producer.send([to(0, 'a'), to(0, 'b')]));
+      await cluster.runtime.advance(1_000);
+      expect(states(await sending)).toEqual(['unknown', 'unknown']);
+      await producer.send([to(0, 'c')]);
+      expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c']);
+      await producer.close();
+    },
+  );
 });
 
 describe.each([
@@ -226,8 +235,8 @@ describe.each([
   [59, 'UNKNOWN_PRODUCER_ID', 'id1 e1'],
   [47, 'INVALID_PRODUCER_EPOCH', 'id2 e0'],
   [90, 'PRODUCER_FENCED', 'id2 e0'],
-])('%i %s', (code, _, identity) => {
-  it('to a batch that was surely not written: it goes again under a new number', async () => {
+])('code %i %s', (code, _, identity) => {
+  it('resends a batch that was certainly not written, under a new number', async () => {
     const lines: LoggedLine[] = [];
     const { cluster } = checkedCluster((attempt) =>
       attempt === 2 ? { on: () => ({ code }) } : {},
@@ -249,7 +258,7 @@ describe.each([
     await producer.close();
   });
 
-  it('to a batch of unknown fate: it is called unknown, and sending goes on', async () => {
+  it('rejects a batch with an unknown result, and sending continues', async () => {
     const { cluster } = checkedCluster((attempt) => {
       if (attempt === 1) return { fails: cut() };
       return attempt === 2 ? { on: () => ({ code }) } : {};
@@ -265,29 +274,29 @@ describe.each([
     await producer.close();
   });
 
-  it('again and again: not written, and no faster than the backoff', async () => {
+  it('rejects as not written if it is repeated, with backoff in between', async () => {
     const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([to(0)], { timeoutMs: 10_000 }));
     await cluster.runtime.advance(12_000);
     expect(states(await sending)).toEqual(['not-written']);
-    expect(cluster.asked.length).toBeLessThan(40);
+    expect(cluster.produceRequests.length).toBeLessThan(40);
     await producer.close();
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 });
 
-describe.each([45, 47, 59, 90])('%i to a producer that is not idempotent', (code) => {
-  it('fails the batch: the broker answers what it was not asked', async () => {
+describe.each([45, 47, 59, 90])('code %i for a producer that is not idempotent', (code) => {
+  it('fails the batch, because the broker answers something that was not requested', async () => {
     const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
     const producer = producerOn(cluster, { idempotent: false });
     expect(states(await failureOf(producer.send([to(0)])))).toEqual(['not-written']);
-    expect(cluster.asked).toHaveLength(1);
+    expect(cluster.produceRequests).toHaveLength(1);
     await producer.close();
   });
 });
 
-describe('a leader that lost the end of its account', () => {
+describe('leader that lost its latest producer state', () => {
   it('gets the next batch in a new epoch', async () => {
     const { cluster, logs } = checkedCluster();
     const producer = producerOn(cluster);
@@ -302,14 +311,14 @@ describe('a leader that lost the end of its account', () => {
   });
 });
 
-describe('the question for a producer id', () => {
+describe('request for a producer id', () => {
   it.each([
     ['a coordinator that loads', { code: 14 }],
     ['no coordinator', { code: 15 }],
     ['a cluster that has none to give yet', { producerId: -1n }],
     ['a broken connection', { fails: cut() }],
     ['a time-out', { fails: new RequestTimeoutError('late') }],
-  ])('is asked again after %s', async (_, step) => {
+  ])('is repeated after %s', async (_, step) => {
     const { cluster } = checkedCluster();
     cluster.identityScript = (attempt) => (attempt <= 2 ? step : { producerId: 9n });
     const producer = producerOn(cluster);
@@ -324,7 +333,7 @@ describe('the question for a producer id', () => {
     await producer.close();
   });
 
-  it('that nobody answers is the reason a record gives at its deadline; it was not written', async () => {
+  it('without a response is the cause of the failure at the deadline, and the record is not written', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ code: 15 });
     const producer = producerOn(cluster);
@@ -341,7 +350,7 @@ describe('the question for a producer id', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('that is not allowed fails what waits, says what to do, and is asked anew by the next send', async () => {
+  it('that is not allowed fails the waiting records with advice, and the next send repeats it', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = (attempt) => (attempt === 1 ? { code: 31 } : {});
     const producer = producerOn(cluster);
@@ -350,12 +359,12 @@ describe('the question for a producer id', () => {
     expect(error.cause).toBeInstanceOf(AuthorizationError);
     expect(error.retriable).toBe(false);
     expect(error.message).toMatch(/IDEMPOTENT_WRITE on the cluster .* idempotent to false/);
-    expect(cluster.asked).toEqual([]);
+    expect(cluster.produceRequests).toEqual([]);
     expect(await producer.send([to(0)])).toMatchObject([{ offset: 0 }]);
     await producer.close();
   });
 
-  it('does not hold up the close of the producer', async () => {
+  it('does not delay the close of the producer', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ code: 15 });
     const producer = producerOn(cluster, { requestTimeoutMs: 500, deliveryTimeoutMs: 500 });

@@ -1,2 +1,1 @@
-export { KafkajsProducer, type KafkajsProducerOptions } from './kafka-producer.js';
-export type { SenderCluster } from './sender-options.js';
+export { KafkaProducer, type KafkaProducerOptions } from './kafka-producer.js';

@@ -10,8 +10,13 @@ import {
 } from '../../port/errors.js';
 import type { OutgoingRecord } from '../../port/record.js';
 import { Deferred } from '../../runtime/index.js';
-import { failureOf, producerOn, states, type LoggedLine } from './producer-on.spec-support.js';
-import { ScriptedCluster } from './scripted-cluster.spec-support.js';
+import {
+  failureOf,
+  producerOn,
+  states,
+  type LoggedLine,
+} from './producer-under-test.spec-support.js';
+import { ScriptedProduceCluster } from './scripted-produce-cluster.spec-support.js';
 
 const to = (partition: number, value = 'v'): OutgoingRecord => ({
   topic: 'orders',
@@ -19,9 +24,9 @@ const to = (partition: number, value = 'v'): OutgoingRecord => ({
   value,
 });
 
-describe('sends that wait for their topic to be known', () => {
-  it('all end, however many they are', async () => {
-    const cluster = new ScriptedCluster({ orders: [0] });
+describe('KafkaProducer with many sends', () => {
+  it('ends every send to a topic that is not known yet', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: [0] });
     const producer = producerOn(cluster);
     const count = 150_000;
     let ended = 0;
@@ -35,9 +40,9 @@ describe('sends that wait for their topic to be known', () => {
   }, 60_000);
 });
 
-describe('what a send gives', () => {
-  it('is one result per record, in the order of the call', async () => {
-    const cluster = new ScriptedCluster({ orders: [0, 1], bills: [1] });
+describe('KafkaProducer.send()', () => {
+  it('returns one result per record, in the order of the call', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: [0, 1], bills: [1] });
     const producer = producerOn(cluster);
     const written = await producer.send([
       to(1, 'a'),
@@ -55,29 +60,29 @@ describe('what a send gives', () => {
     await producer.close();
   });
 
-  it("has the broker's time where the topic says so", async () => {
-    const cluster = new ScriptedCluster();
+  it("returns the broker's timestamp if the topic uses LogAppendTime", async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ appendTime: 99 }) });
     const producer = producerOn(cluster);
     expect(await producer.send([{ ...to(0), timestamp: 7 }])).toMatchObject([{ timestamp: 99 }]);
     await producer.close();
   });
 
-  it('is nothing for an empty list, without asking anybody', async () => {
-    const cluster = new ScriptedCluster();
+  it('returns an empty list for an empty list, without any request', async () => {
+    const cluster = new ScriptedProduceCluster();
     expect(await producerOn(cluster).send([])).toEqual([]);
     expect(cluster.metadataAsked).toBe(0);
   });
 
-  it('is an error of the caller for records and options that nobody could send', async () => {
-    const producer = producerOn(new ScriptedCluster());
+  it('rejects invalid records and options', async () => {
+    const producer = producerOn(new ScriptedProduceCluster());
     const nonsense = [{ topic: 'orders', value: 5 }] as unknown as OutgoingRecord[];
     await expect(producer.send(nonsense)).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(producer.send([to(0)], { timeoutMs: 0 })).rejects.toThrow(/at least 1/);
   });
 
-  it('holds the bytes of the call, whatever the caller does to its buffers afterwards', async () => {
-    const cluster = new ScriptedCluster();
+  it('sends the bytes of the call, even if the caller changes its buffers afterwards', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt === 1 ? 10 : 0 }) });
     const producer = producerOn(cluster);
     await producer.send([to(0)]).catch(() => undefined);
@@ -90,19 +95,19 @@ describe('what a send gives', () => {
   });
 });
 
-describe('what shares a request', () => {
-  it('is everything that is sent in one turn of the event loop', async () => {
-    const cluster = new ScriptedCluster();
+describe('requests of KafkaProducer', () => {
+  it('contain everything that was sent in one turn of the event loop', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => producer.send([to(n % 3)])));
-    expect(cluster.asked).toHaveLength(1);
-    expect(cluster.asked[0]?.partitions).toHaveLength(3);
-    expect(cluster.asked[0]?.lane).toBe('produce:p1');
+    expect(cluster.produceRequests).toHaveLength(1);
+    expect(cluster.produceRequests[0]?.partitions).toHaveLength(3);
+    expect(cluster.produceRequests[0]?.channel).toBe('produce:p1');
     await producer.close();
   });
 
-  it('leaves at once while the leader has nothing to do', async () => {
-    const cluster = new ScriptedCluster();
+  it('are sent at once while the leader has no request in flight', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { lingerMs: 10_000 });
     await producer.send([to(0)]);
     expect(cluster.runtime.monotonic()).toBe(0);
@@ -112,42 +117,42 @@ describe('what shares a request', () => {
   it.each([
     [0, 1],
     [5, 2],
-  ])('waits for company while the leader is busy: linger %i ms', async (lingerMs, requests) => {
-    const cluster = new ScriptedCluster();
+  ])('wait for more records while the leader is busy: linger %i ms', async (lingerMs, requests) => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ takesMs: attempt === 1 ? 1_000 : 0 });
     const producer = producerOn(cluster, { lingerMs });
     const first = producer.send([to(0)]);
     await cluster.runtime.settle();
     const second = producer.send([to(1)]);
     await cluster.runtime.settle();
-    expect(cluster.asked).toHaveLength(3 - requests);
+    expect(cluster.produceRequests).toHaveLength(3 - requests);
     await cluster.runtime.advance(lingerMs);
-    expect(cluster.asked).toHaveLength(2);
+    expect(cluster.produceRequests).toHaveLength(2);
     await cluster.runtime.advance(1_000);
     await Promise.all([first, second]);
     await producer.close();
   });
 
-  it('does not wait once its batch is full', async () => {
-    const cluster = new ScriptedCluster();
+  it('do not wait once a batch is full', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ takesMs: attempt === 1 ? 1_000 : 0 });
     const producer = producerOn(cluster, { lingerMs: 500, batchBytes: 1_000 });
     const first = producer.send([to(0)]);
     await cluster.runtime.settle();
     const second = producer.send([to(1, 'x'.repeat(1_000))]);
     await cluster.runtime.settle();
-    expect(cluster.asked).toHaveLength(2);
+    expect(cluster.produceRequests).toHaveLength(2);
     await cluster.runtime.advance(1_000);
     await Promise.all([first, second]);
     await producer.close();
   });
 
-  it('has at most one batch of a partition, and no more bytes than maxRequestBytes', async () => {
-    const cluster = new ScriptedCluster();
+  it('contain at most one batch of a partition, and no more than maxRequestBytes', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { maxRequestBytes: 10_000 });
     const records = Array.from({ length: 200 }, (_, n) => to(n % 3, 'x'.repeat(500)));
     await producer.send(records);
-    for (const { partitions } of cluster.asked) {
+    for (const { partitions } of cluster.produceRequests) {
       expect(new Set(partitions.map(({ partition }) => partition)).size).toBe(partitions.length);
       const bytes = partitions.reduce((sum, { batchBytes }) => sum + batchBytes, 0);
       expect(bytes).toBeLessThanOrEqual(10_000);
@@ -155,22 +160,22 @@ describe('what shares a request', () => {
     await producer.close();
   });
 
-  it('is compressed with gzip where that was asked for', async () => {
+  it('are compressed with gzip if configured', async () => {
     const sizeOf = async (compression: 'none' | 'gzip') => {
-      const cluster = new ScriptedCluster();
+      const cluster = new ScriptedProduceCluster();
       const producer = producerOn(cluster, { compression });
       await producer.send(Array.from({ length: 50 }, () => to(0, 'same text again')));
       await producer.close();
       expect(cluster.log('orders', 0)).toHaveLength(50);
-      return cluster.asked[0]?.partitions[0]?.batchBytes ?? 0;
+      return cluster.produceRequests[0]?.partitions[0]?.batchBytes ?? 0;
     };
     expect(await sizeOf('gzip')).toBeLessThan((await sizeOf('none')) / 4);
   });
 });
 
-describe('what is under way at a time', () => {
-  it('is up to five requests per leader, and one batch per partition', async () => {
-    const cluster = new ScriptedCluster({ orders: Array<number>(20).fill(0) });
+describe('requests of KafkaProducer in flight', () => {
+  it('are limited to five per leader, with one batch per partition', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: Array<number>(20).fill(0) });
     cluster.script = () => ({ takesMs: 10 });
     const producer = producerOn(cluster, { lingerMs: 0 });
     const sends: Promise<unknown>[] = [];
@@ -178,14 +183,14 @@ describe('what is under way at a time', () => {
       sends.push(producer.send([to(partition)]));
       await cluster.runtime.settle();
     }
-    expect(cluster.mostUnderWay).toBe(5);
+    expect(cluster.maxInFlight).toBe(5);
     await cluster.runtime.advance(100);
     await Promise.all(sends);
     await producer.close();
   });
 
-  it('never has a partition twice, so that a retry is not overtaken', async () => {
-    const cluster = new ScriptedCluster();
+  it('never contain a partition twice, so that a retry is not overtaken', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt === 1 ? 19 : 0 }) });
     const producer = producerOn(cluster, { lingerMs: 0 });
     const first = producer.send([to(0, 'first')]);
@@ -201,22 +206,22 @@ describe('what is under way at a time', () => {
   });
 });
 
-describe('where a record goes', () => {
-  it('keeps its partition over a retry, also without a key', async () => {
-    const cluster = new ScriptedCluster();
+describe('partition of a record', () => {
+  it('stays the same over a retry, even without a key', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt < 4 ? 6 : 0 }) });
     const producer = producerOn(cluster);
     const sending = producer.send([{ topic: 'orders', value: 'v' }]);
     await cluster.runtime.advance(5_000);
     await sending;
-    const partitions = cluster.asked.map((asked) => asked.partitions[0]?.partition);
+    const partitions = cluster.produceRequests.map((asked) => asked.partitions[0]?.partition);
     expect(new Set(partitions).size).toBe(1);
     expect(partitions).toHaveLength(4);
     await producer.close();
   });
 
-  it('follows the leader to another broker', async () => {
-    const cluster = new ScriptedCluster({ orders: [0] });
+  it('follows its leader to another broker', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: [0] });
     cluster.script = ({ node }) => {
       cluster.create('orders', [1]);
       return { on: () => ({ code: node === 0 ? 6 : 0, writes: node === 1 }) };
@@ -225,12 +230,12 @@ describe('where a record goes', () => {
     const sending = producer.send([to(0)]);
     await cluster.runtime.advance(1_000);
     await sending;
-    expect(cluster.asked.map(({ node }) => node)).toEqual([0, 1]);
+    expect(cluster.produceRequests.map(({ node }) => node)).toEqual([0, 1]);
     await producer.close();
   });
 
-  it('waits for a partition without a leader, and keyless records avoid it', async () => {
-    const cluster = new ScriptedCluster({ orders: [0, -1] });
+  it('waits for a leader, and keyless records avoid partitions without one', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: [0, -1] });
     const producer = producerOn(cluster, { batchBytes: 1 });
     const keyless = Array.from({ length: 20 }, () => ({ topic: 'orders', value: 'v' }));
     const written = await producer.send(keyless);
@@ -243,8 +248,8 @@ describe('where a record goes', () => {
     await producer.close();
   });
 
-  it('is refused for an explicit partition that does not exist; its companions are written', async () => {
-    const cluster = new ScriptedCluster();
+  it('fails its record if it does not exist; the other records are written', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     const error = await failureOf(producer.send([to(0), to(3), to(1)]));
     expect(states(error)).toEqual(['written', 'not-written', 'written']);
@@ -253,8 +258,8 @@ describe('where a record goes', () => {
     await producer.close();
   });
 
-  it('may be a partition that was added since the metadata were read', async () => {
-    const cluster = new ScriptedCluster({ orders: [0] });
+  it('may have been added after the metadata were loaded', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: [0] });
     const producer = producerOn(cluster);
     await producer.send([to(0)]);
     cluster.create('orders', [0, 0]);
@@ -264,9 +269,9 @@ describe('where a record goes', () => {
   });
 });
 
-describe('a topic that does not exist', () => {
-  it('is asked for until the deadline, then told; its companions are written', async () => {
-    const cluster = new ScriptedCluster();
+describe('KafkaProducer with an unknown topic', () => {
+  it('retries until the deadline and fails the record; the other records are written', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     const sending = failureOf(
       producer.send([{ topic: 'missing', value: 'v' }, to(0)], { timeoutMs: 1_000 }),
@@ -280,8 +285,8 @@ describe('a topic that does not exist', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('gets its records, in order, once it is created', async () => {
-    const cluster = new ScriptedCluster();
+  it('writes the records in order once the topic is created', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     const sends = ['a', 'b', 'c'].map((value) => producer.send([{ topic: 'late', value }]));
     await cluster.runtime.advance(500);
@@ -292,8 +297,8 @@ describe('a topic that does not exist', () => {
     await producer.close();
   });
 
-  it('keeps its order even where later records wait for memory by then', async () => {
-    const cluster = new ScriptedCluster();
+  it('keeps the order even if later records wait for memory by then', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => (attempt === 2 ? { takesMs: 5_000 } : {});
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 500 });
     await producer.send([to(0)]);
@@ -309,8 +314,8 @@ describe('a topic that does not exist', () => {
     await producer.close();
   });
 
-  it('is not asked for without a pause while the brokers cannot be reached', async () => {
-    const cluster = new ScriptedCluster();
+  it('backs off while the brokers cannot be reached', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster);
     await producer.send([to(0)]);
     cluster.metadataFailure = new ConnectionError('refused');
@@ -322,8 +327,8 @@ describe('a topic that does not exist', () => {
     await producer.close();
   });
 
-  it('is refused at once where the credentials do not allow it', async () => {
-    const cluster = new ScriptedCluster();
+  it('fails at once if the credentials do not allow the topic', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.breakTopic('secret', 29);
     const producer = producerOn(cluster);
     const error = await failureOf(producer.send([{ topic: 'secret', value: 'v' }]));
@@ -332,9 +337,9 @@ describe('a topic that does not exist', () => {
   });
 });
 
-describe('a record that is larger than maxRequestBytes', () => {
-  it('fails alone and never leaves', async () => {
-    const cluster = new ScriptedCluster();
+describe('record larger than maxRequestBytes', () => {
+  it('fails alone and is never sent', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { maxRequestBytes: 4_000 });
     const error = await failureOf(
       producer.send([to(0, 'a'), to(0, 'x'.repeat(4_000)), to(0, 'b')]),
@@ -346,12 +351,12 @@ describe('a record that is larger than maxRequestBytes', () => {
   });
 });
 
-describe('when no answer comes', () => {
+describe('KafkaProducer without a response', () => {
   it.each([
     ['a time-out', new RequestTimeoutError('no answer')],
     ['a lost connection', new ConnectionError('reset')],
-  ])('%s leaves the fate unknown, and the records are sent again', async (_, fails) => {
-    const cluster = new ScriptedCluster();
+  ])('retries after %s, because the result is unknown', async (_, fails) => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (__, attempt) => (attempt === 1 ? { fails } : {});
     const producer = producerOn(cluster);
     const sending = producer.send([to(0, 'a')]);
@@ -361,21 +366,21 @@ describe('when no answer comes', () => {
     await producer.close();
   });
 
-  it('metadata that never come hold the next attempt up for two seconds only', async () => {
-    const cluster = new ScriptedCluster();
+  it('delays the retry by at most two seconds if metadata do not arrive', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => (attempt === 1 ? { fails: new ConnectionError('reset') } : {});
     const producer = producerOn(cluster);
     const sending = producer.send([to(0)]);
     await cluster.runtime.settle();
-    cluster.metadataHeldUp = new Deferred().promise;
+    cluster.metadataGate = new Deferred().promise;
     await cluster.runtime.advance(2_100);
     await sending;
     await producer.close();
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('the fate stays unknown when the next attempt is refused', async () => {
-    const cluster = new ScriptedCluster();
+  it('reports the result as unknown even if the retry is refused', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) =>
       attempt === 1 ? { fails: new ConnectionError('reset') } : { on: () => ({ code: 29 }) };
     const producer = producerOn(cluster);
@@ -385,8 +390,8 @@ describe('when no answer comes', () => {
     await producer.close();
   });
 
-  it('nothing is unknown while no connection could be made', async () => {
-    const cluster = new ScriptedCluster();
+  it('reports records as not written if no connection could be opened', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.connecting = Promise.reject(new ConnectionError('refused'));
     cluster.connecting.catch(() => undefined);
     const producer = producerOn(cluster);
@@ -398,8 +403,8 @@ describe('when no answer comes', () => {
     await producer.close();
   });
 
-  it('records that were given up while the connection was made never leave', async () => {
-    const cluster = new ScriptedCluster();
+  it('does not send records that were abandoned while the connection was opened', async () => {
+    const cluster = new ScriptedProduceCluster();
     const connected = new Deferred();
     cluster.connecting = connected.promise;
     const producer = producerOn(cluster);
@@ -414,9 +419,9 @@ describe('when no answer comes', () => {
   });
 });
 
-describe('a request that was given up before it left', () => {
-  it('does not leave later, beside the attempt that took its place', async () => {
-    const cluster = new ScriptedCluster();
+describe('request that timed out before it was sent', () => {
+  it('is not sent later, beside the retry that replaced it', async () => {
+    const cluster = new ScriptedProduceCluster();
     const connected = new Deferred();
     cluster.connecting = connected.promise;
     const producer = producerOn(cluster, { requestTimeoutMs: 100 });
@@ -430,9 +435,9 @@ describe('a request that was given up before it left', () => {
   });
 });
 
-describe('the deadline', () => {
-  it('ends a send whose request is under way: unknown', async () => {
-    const cluster = new ScriptedCluster();
+describe('deadline of a send', () => {
+  it('rejects a send whose request is in flight as unknown', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 5_000 });
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([to(0)], { timeoutMs: 100 }));
@@ -444,8 +449,8 @@ describe('the deadline', () => {
     await producer.close();
   });
 
-  it('of one call takes no other call with it', async () => {
-    const cluster = new ScriptedCluster();
+  it('does not affect other sends', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({ on: () => ({ code: attempt < 6 ? 19 : 0 }) });
     const producer = producerOn(cluster);
     const short = failureOf(producer.send([to(0, 'short')], { timeoutMs: 60 }));
@@ -458,11 +463,11 @@ describe('the deadline', () => {
   });
 });
 
-describe('a full buffer', () => {
+describe('full buffer of KafkaProducer', () => {
   const large = (value: string) => to(0, value.repeat(400));
 
-  it('makes later sends wait, in line', async () => {
-    const cluster = new ScriptedCluster();
+  it('makes later sends wait, in order', async () => {
+    const cluster = new ScriptedProduceCluster();
     const answered = new Deferred();
     cluster.script = (_, attempt) => (attempt === 1 ? { until: answered.promise } : {});
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 500 });
@@ -475,8 +480,8 @@ describe('a full buffer', () => {
     await producer.close();
   });
 
-  it('is told at the deadline: not written', async () => {
-    const cluster = new ScriptedCluster();
+  it('fails waiting records at their deadline as not written', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 10_000 });
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 500 });
     const first = producer.send([large('a'), large('b')]);
@@ -490,8 +495,8 @@ describe('a full buffer', () => {
     await producer.close();
   });
 
-  it('is free again when those that filled it give up before they left', async () => {
-    const cluster = new ScriptedCluster({ orders: Array<number>(7).fill(0) });
+  it('is released when records are abandoned before they were sent', async () => {
+    const cluster = new ScriptedProduceCluster({ orders: Array<number>(7).fill(0) });
     cluster.script = (_, attempt) => ({ takesMs: attempt === 1 ? 1_000 : 20_000 });
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 900, lingerMs: 0 });
     const busy: Promise<unknown>[] = [];
@@ -509,8 +514,8 @@ describe('a full buffer', () => {
     await producer.close();
   });
 
-  it('lets one call through that is larger than all of it', async () => {
-    const cluster = new ScriptedCluster();
+  it('accepts a single call that is larger than the buffer', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { bufferBytes: 1_000, batchBytes: 500 });
     const written = await producer.send(Array.from({ length: 50 }, () => large('x')));
     expect(written.map(({ offset }) => offset)).toEqual([...Array(50).keys()]);
@@ -518,19 +523,19 @@ describe('a full buffer', () => {
   });
 });
 
-describe('an abort signal', () => {
-  it('that was aborted before lets nothing leave', async () => {
-    const cluster = new ScriptedCluster();
+describe('abort signal of a send', () => {
+  it('prevents every request if it aborted before', async () => {
+    const cluster = new ScriptedProduceCluster();
     const error = await failureOf(
       producerOn(cluster).send([to(0), to(1)], { signal: AbortSignal.abort() }),
     );
     expect([states(error), error.retriable]).toEqual([['not-written', 'not-written'], false]);
-    expect(cluster.asked).toEqual([]);
+    expect(cluster.produceRequests).toEqual([]);
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('gives up what has not left and waits for what is under way', async () => {
-    const cluster = new ScriptedCluster();
+  it('abandons records that are not sent yet and waits for records in flight', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 100 });
     const producer = producerOn(cluster, { maxRequestBytes: 2_000 });
     const abort = new AbortController();
@@ -546,7 +551,7 @@ describe('an abort signal', () => {
   });
 
   it('may be shared by many calls', async () => {
-    const cluster = new ScriptedCluster();
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ code: 19 }) });
     const producer = producerOn(cluster);
     const abort = new AbortController();
@@ -561,8 +566,8 @@ describe('an abort signal', () => {
     await producer.close();
   });
 
-  it('ends the retries, and says what the last attempt left', async () => {
-    const cluster = new ScriptedCluster();
+  it('ends the retries, and reports the result of the last attempt', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({
       takesMs: 100,
       on: ({ partition }) => ({ code: partition ? 19 : 7 }),
@@ -577,14 +582,14 @@ describe('an abort signal', () => {
     expect(states(error)).toEqual(['unknown', 'not-written']);
     expect(error.message).toContain('shutting down');
     await cluster.runtime.advance(1_000);
-    expect(cluster.asked).toHaveLength(1);
+    expect(cluster.produceRequests).toHaveLength(1);
     await producer.close();
   });
 });
 
-describe('offsets that do not rise', () => {
-  it('are logged as an error: the broker took the batch for another one', async () => {
-    const cluster = new ScriptedCluster();
+describe('base offset of an acknowledgement', () => {
+  it('is logged as an error if it does not rise, because the broker took the batch for a repetition', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ baseOffset: 5 }) });
     const lines: LoggedLine[] = [];
     const producer = producerOn(cluster, {}, lines);
@@ -596,9 +601,9 @@ describe('offsets that do not rise', () => {
   });
 });
 
-describe('closing', () => {
-  it('waits for what is under way and for what lingers', async () => {
-    const cluster = new ScriptedCluster();
+describe('KafkaProducer.close()', () => {
+  it('waits for records in flight and for lingering records', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 100 });
     const producer = producerOn(cluster, { lingerMs: 60_000 });
     const first = producer.send([to(0)]);
@@ -607,20 +612,20 @@ describe('closing', () => {
     const closed = producer.close();
     await cluster.runtime.advance(200);
     await Promise.all([first, lingering, closed]);
-    expect(cluster.closedLanes).toEqual(['produce:p1']);
+    expect(cluster.closedChannels).toEqual(['produce:p1']);
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('refuses further sends, also a second close is the first', async () => {
-    const producer = producerOn(new ScriptedCluster());
+  it('rejects further sends, and returns the same promise when called again', async () => {
+    const producer = producerOn(new ScriptedProduceCluster());
     const closed = producer.close();
     expect(producer.close()).toBe(closed);
     await closed;
     await expect(producer.send([to(0)])).rejects.toBeInstanceOf(ClosedError);
   });
 
-  it('is bounded: what cannot be finished is rejected with its fate', async () => {
-    const cluster = new ScriptedCluster();
+  it('is bounded, and rejects unfinished records with their state', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ takesMs: 1_000_000 });
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([to(0), { topic: 'missing', value: 'v' }]));
@@ -634,8 +639,8 @@ describe('closing', () => {
   it.each([
     ['a request is under way', { takesMs: 10_000 }, 'unknown'],
     ['a retry waits', { on: () => ({ code: 19 }) }, 'not-written'],
-  ])('the cluster underneath leaves nothing hanging: %s', async (_, step, state) => {
-    const cluster = new ScriptedCluster();
+  ])('leaves no send pending if the cluster is closed first: %s', async (_, step, state) => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => step;
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([to(0)]));

@@ -7,45 +7,52 @@ import type {
   Transaction,
 } from '../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../port/record.js';
-import { onlyInTransactions, withoutTransactionalId } from '../../port/transactional-use.js';
+import {
+  transactionsOnlyError,
+  missingTransactionalIdError,
+} from '../../port/transactional-errors.js';
 import { validateProducerOptions } from '../../port/validate-producer-options.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../port/validate-records.js';
 import { codecOf, writableCompressions } from '../../records/index.js';
-import { Dispatch } from './batching/dispatch.js';
-import { IdentityDesk } from './idempotence/producer-id-allocator.js';
-import type { SenderCluster, SenderContext } from './sender-options.js';
-import { Transactions } from './transactions/index.js';
+import { SendPipeline } from './batching/send-pipeline.js';
+import { ProducerIdAllocator } from './idempotence/producer-id-allocator.js';
+import type { SenderContext } from './sender-context.js';
+import { TransactionManager } from './transactions/index.js';
+import type { ClusterClient } from '../../wire/index.js';
 
-export interface KafkajsProducerOptions {
-  readonly cluster: SenderCluster;
-  /** Names the producer's own connections: its requests wait for nobody else's. */
+export interface KafkaProducerOptions {
+  readonly cluster: ClusterClient;
+  /**
+   * Names the producer's own connections, so that its requests do not wait for requests of other
+   * sessions.
+   */
   readonly producerId: string;
   readonly options?: ProducerOptions;
   readonly logger: DriverLogger;
   onClosed?(): void;
 }
 
-/** What `validateProducerOptions` has to know of the driver. */
-const COMPRESSIONS = { compressions: writableCompressions };
-/** The longest that `close` waits for what is under way. */
-const LONGEST_CLOSE_MS = 30_000;
+/** The capabilities that `validateProducerOptions` checks the options against. */
+const DRIVER_CAPABILITIES = { compressions: writableCompressions };
+/** The longest time that `close` waits for records in flight. */
+const MAX_CLOSE_MS = 30_000;
 
 /**
- * Sends records to the leaders of their partitions. Every acknowledgement is by all in-sync
- * replicas; a send that fails tells of each record whether it was written. A retry after a lost
- * answer writes nothing twice, unless `idempotent` is false: then at least once. With a
- * `transactionalId` it writes in transactions, and only there.
+ * Sends records to the leaders of their partitions. Every write is acknowledged by all in-sync
+ * replicas. A failed send reports for each record whether it was written. A retry after a lost
+ * response writes nothing twice; with `idempotent: false` delivery is at least once. With a
+ * `transactionalId` the producer writes in transactions only.
  */
-export class KafkajsProducer implements ProducerSession {
+export class KafkaProducer implements ProducerSession {
   readonly #context: SenderContext;
   readonly #onClosed: (() => void) | undefined;
-  readonly #way: Dispatch | Transactions;
+  readonly #sender: SendPipeline | TransactionManager;
   #closing: Promise<void> | undefined;
   #closed: ClosedError | undefined;
 
-  constructor({ cluster, producerId, options = {}, logger, onClosed }: KafkajsProducerOptions) {
+  constructor({ cluster, producerId, options = {}, logger, onClosed }: KafkaProducerOptions) {
     this.#onClosed = onClosed;
-    const resolved = validateProducerOptions(options, COMPRESSIONS);
+    const resolved = validateProducerOptions(options, DRIVER_CAPABILITIES);
     this.#context = {
       cluster,
       logger,
@@ -53,12 +60,12 @@ export class KafkajsProducer implements ProducerSession {
       codec: codecOf(resolved.compression),
       onClusterClosed: (error) => (this.#closed ??= error),
     };
-    this.#way =
+    this.#sender =
       resolved.transactionalId === undefined
-        ? new Dispatch(this.#context, `produce:${producerId}`, (context, onServed) =>
-            resolved.idempotent ? new IdentityDesk(context, onServed) : undefined,
+        ? new SendPipeline(this.#context, `produce:${producerId}`, (context, onRegistered) =>
+            resolved.idempotent ? new ProducerIdAllocator(context, onRegistered) : undefined,
           )
-        : new Transactions(this.#context, resolved.transactionalId, producerId);
+        : new TransactionManager(this.#context, resolved.transactionalId, producerId);
   }
 
   send(
@@ -72,15 +79,15 @@ export class KafkajsProducer implements ProducerSession {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#way instanceof Transactions) return Promise.reject(onlyInTransactions());
+    if (this.#sender instanceof TransactionManager) return Promise.reject(transactionsOnlyError());
     if (records.length === 0) return Promise.resolve([]);
-    return this.#way.send(records, this.#timeoutOf(options), options.signal);
+    return this.#sender.send(records, this.#timeoutOf(options), options.signal);
   }
 
   async transaction(): Promise<Transaction> {
     if (this.#closed) throw this.#closed;
-    if (this.#way instanceof Transactions) return this.#way.begin();
-    throw withoutTransactionalId();
+    if (this.#sender instanceof TransactionManager) return this.#sender.begin();
+    throw missingTransactionalIdError();
   }
 
   close(): Promise<void> {
@@ -97,12 +104,12 @@ export class KafkajsProducer implements ProducerSession {
     const reason = (this.#closed ??= new ClosedError(
       'The producer was closed. Open a new one to send again.',
     ));
-    const closingTime = Math.min(this.#context.options.deliveryTimeoutMs, LONGEST_CLOSE_MS);
-    if (this.#way instanceof Transactions) await this.#way.close(closingTime, reason);
+    const closingTime = Math.min(this.#context.options.deliveryTimeoutMs, MAX_CLOSE_MS);
+    if (this.#sender instanceof TransactionManager) await this.#sender.close(closingTime, reason);
     else {
-      this.#way.hurry(true);
-      await this.#way.drain(closingTime);
-      this.#way.end(reason);
+      this.#sender.skipLinger(true);
+      await this.#sender.drain(closingTime);
+      this.#sender.close(reason);
     }
     this.#onClosed?.();
   }

@@ -1,43 +1,46 @@
 import type { BrokerError } from '../../port/errors.js';
 import type { OutgoingRecord, RecordOutcome, WrittenRecord } from '../../port/record.js';
-import { sendErrorOf } from './send-report.js';
+import { createSendError } from './create-send-error.js';
 
 export type FailedState = Exclude<RecordOutcome['state'], 'written'>;
 export type FailedOutcome = Extract<RecordOutcome, { readonly state: FailedState }>;
 
-/** A place where some of a call's records wait for their outcome. */
-export interface Holding {
-  /** A request with them has left, and its answer is still awaited. */
-  readonly isUnderWay: boolean;
-  /** Fails what is still here: for `reason`, or, at the deadline, for what held it up. */
-  giveUp(reason: Error | undefined): void;
+/** An object that holds some records of a call until they have an outcome. */
+export interface RecordHolder {
+  /** True while a request with these records is in flight. */
+  readonly isInFlight: boolean;
+  /**
+   * Fails the records that are still held: with `reason`, or at the deadline with the cause of the
+   * delay.
+   */
+  abandon(reason: Error | undefined): void;
 }
 
-export interface SendClock {
-  /** The timestamp of records that bring none. */
+export interface SendTiming {
+  /** The timestamp of records that have none of their own. */
   readonly sentAt: number;
-  /** Monotonic. */
+  /** Monotonic time of the call. */
   readonly startedAt: number;
   readonly timeoutMs: number;
 }
 
-/** One `send`: which of its records have an outcome, and the one promise for them all. */
+/** One call of `send`: the outcomes of its records, and the promise for all of them. */
 export class SendCall {
   readonly promise: Promise<readonly WrittenRecord[]>;
   readonly #written: WrittenRecord[];
-  readonly #holdings: Holding[] = [];
+  readonly #holders: RecordHolder[] = [];
   #failures: Map<number, FailedOutcome> | undefined;
-  #left: number;
+  #openRecords: number;
   #abandoned: Error | undefined;
   #resolve: (written: readonly WrittenRecord[]) => void = () => undefined;
   #reject: (error: BrokerError) => void = () => undefined;
 
   constructor(
     readonly records: readonly OutgoingRecord[],
-    readonly clock: SendClock,
+    readonly timing: SendTiming,
     private readonly onSettled: (call: SendCall) => void,
   ) {
-    this.#left = records.length;
+    this.#openRecords = records.length;
     this.#written = new Array<WrittenRecord>(records.length);
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -46,27 +49,30 @@ export class SendCall {
   }
 
   get isSettled(): boolean {
-    return this.#left === 0;
+    return this.#openRecords === 0;
   }
 
   get deadlineAt(): number {
-    return this.clock.startedAt + this.clock.timeoutMs;
+    return this.timing.startedAt + this.timing.timeoutMs;
   }
 
-  /** Why the caller gave up, once it has: what is under way is settled, nothing is tried again. */
+  /**
+   * The reason of the caller's abort. Records in flight are still settled, but no record is sent
+   * again.
+   */
   get abandoned(): Error | undefined {
     return this.#abandoned;
   }
 
   timestampOf(record: OutgoingRecord): number {
-    return record.timestamp ?? this.clock.sentAt;
+    return record.timestamp ?? this.timing.sentAt;
   }
 
-  heldBy(holding: Holding): void {
-    this.#holdings.push(holding);
+  addHolder(holding: RecordHolder): void {
+    this.#holders.push(holding);
   }
 
-  /** `appendTime` is the broker's, -1 where the records keep their own. */
+  /** `appendTime` is the broker's time, or -1 if the records keep their own timestamps. */
   writtenAt(index: number, partition: number, offset: number, appendTime: number): void {
     const record = this.records[index] as OutgoingRecord;
     const timestamp = appendTime >= 0 ? appendTime : this.timestampOf(record);
@@ -84,27 +90,33 @@ export class SendCall {
     this.#settleOne();
   }
 
-  /** The deadline has come: whatever has no outcome gets one now. */
+  /** Fails all records without an outcome, because the deadline has passed. */
   expire(): void {
-    for (const holding of this.#holdings) holding.giveUp(undefined);
+    for (const holding of this.#holders) holding.abandon(undefined);
   }
 
-  /** The caller's signal: what has not left is given up, what is under way may still end well. */
+  /**
+   * Fails all records that are not in flight, because the caller's signal aborted. Records in
+   * flight may still be written.
+   */
   abandon(reason: Error): void {
     this.#abandoned = reason;
-    for (const holding of this.#holdings) if (!holding.isUnderWay) holding.giveUp(reason);
+    for (const holding of this.#holders) if (!holding.isInFlight) holding.abandon(reason);
   }
 
-  /** The end of the producer: nothing will be answered any more. */
-  cutOff(reason: Error): void {
-    for (const holding of this.#holdings) holding.giveUp(reason);
+  /**
+   * Fails all records without an outcome, because the producer is closed and no response will
+   * arrive.
+   */
+  end(reason: Error): void {
+    for (const holding of this.#holders) holding.abandon(reason);
   }
 
   #settleOne(): void {
-    if (--this.#left > 0) return;
+    if (--this.#openRecords > 0) return;
     this.onSettled(this);
     if (this.#failures === undefined) this.#resolve(this.#written);
-    else this.#reject(sendErrorOf(this.#outcomes(this.#failures)));
+    else this.#reject(createSendError(this.#outcomes(this.#failures)));
   }
 
   #outcomes(failures: ReadonlyMap<number, FailedOutcome>): readonly RecordOutcome[] {

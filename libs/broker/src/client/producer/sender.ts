@@ -1,184 +1,203 @@
 import { BrokerError, ClosedError } from '../../port/errors.js';
 import type { Timer } from '../../runtime/index.js';
 import type { ProducedPartition } from '../../wire/index.js';
-import { LeaderLane } from './batching/leader-lane.js';
+import { LeaderQueue } from './batching/leader-queue.js';
 import type { PendingBatch } from './batching/pending-batch.js';
 import type { PartitionQueue } from './batching/partition-queue.js';
 import { ProduceAttempt } from './idempotence/produce-attempt.js';
-import { failureOf, verdictOf, type ProduceVerdict } from './idempotence/produce-verdict.js';
-import type { Desk, DeskOf, SenderContext } from './sender-options.js';
-import { Settlement } from './idempotence/batch-completion.js';
+import {
+  resultOfFailure,
+  produceResultOf,
+  type ProduceResult,
+} from './idempotence/produce-result.js';
+import type {
+  PartitionRegistrar,
+  PartitionRegistrarFactory,
+  SenderContext,
+} from './sender-context.js';
+import { BatchCompletion } from './idempotence/batch-completion.js';
 
-/** The broker gives up waiting for its followers before we give up waiting for the broker: an answer beats a lost connection. */
+/**
+ * The broker's share of the request timeout. The broker stops waiting for its followers before we
+ * stop waiting for the broker, because an error response is better than a lost connection.
+ */
 const BROKER_SHARE_OF_TIMEOUT = 0.8;
-/** Of the wait for metadata before an attempt is repeated. */
-const LONGEST_REFRESH_MS = 2_000;
+/** The longest wait for metadata before an attempt is repeated. */
+const MAX_REFRESH_MS = 2_000;
 
 export interface SenderEvents {
   /** Memory was released, or records got their outcome. */
-  settled(): void;
-  /** Nothing should linger: the producer closes, or records wait for memory. */
-  isHurried(): boolean;
+  onSettled(): void;
+  /** Returns true if batches must not linger: the producer closes, or records wait for memory. */
+  skipsLinger(): boolean;
 }
 
 /**
- * The way out: partitions in line before their leaders, requests under way, and what the answers
- * mean for each batch. At most one batch of a partition is under way, so a retry can never be
- * overtaken: the order within a partition holds without sequence numbers. Those tell the broker
- * a repetition from the next batch.
+ * Sends the batches of all partitions to their leaders and applies the responses. At most one batch
+ * of a partition is in flight, so a retry is never overtaken. The order within a partition
+ * therefore does not depend on sequence numbers; those let the broker recognise a repeated batch.
  *
- *   empty → (unidentified) → in-line → under-way → empty | in-line (more) | recovering → in-line
+ * The states of a partition:
+ *
+ *   empty → (unregistered) → ready → in-flight → empty | ready (more records) | retrying → ready
  */
 export class Sender {
-  readonly #lanes = new Map<number, LeaderLane>();
-  readonly #desk: Desk | undefined;
-  readonly #settlement: Settlement;
-  readonly #recovering = new Map<PartitionQueue, Timer>();
+  readonly #leaderQueues = new Map<number, LeaderQueue>();
+  readonly #registrar: PartitionRegistrar | undefined;
+  readonly #completion: BatchCompletion;
+  readonly #retryTimers = new Map<PartitionQueue, Timer>();
   #isStopped = false;
 
   constructor(
     private readonly context: SenderContext,
-    private readonly connectionLane: string,
-    deskOf: DeskOf,
+    private readonly channel: string,
+    createRegistrar: PartitionRegistrarFactory,
     private readonly events: SenderEvents,
   ) {
-    this.#settlement = new Settlement(context);
-    this.#desk = deskOf(context, (queues) => {
-      for (const queue of queues) this.#lineUp(queue);
-      this.events.settled();
+    this.#completion = new BatchCompletion(context);
+    this.#registrar = createRegistrar(context, (queues) => {
+      for (const queue of queues) this.#enqueue(queue);
+      this.events.onSettled();
       this.pump();
     });
   }
 
-  /** The queue has records that nobody takes care of yet. */
-  filled(queue: PartitionQueue): void {
-    if (queue.state === 'empty') this.#lineUp(queue);
+  /** Enqueues a partition whose records are not enqueued yet. */
+  enqueueIfIdle(queue: PartitionQueue): void {
+    if (queue.state === 'empty') this.#enqueue(queue);
   }
 
   pump(): void {
-    for (const lane of this.#lanes.values()) lane.pump();
+    for (const leader of this.#leaderQueues.values()) leader.pump();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#desk?.stop();
-    for (const lane of this.#lanes.values()) lane.stop();
-    for (const timer of this.#recovering.values()) timer.cancel();
-    this.#recovering.clear();
+    this.#registrar?.stop();
+    for (const leader of this.#leaderQueues.values()) leader.stop();
+    for (const timer of this.#retryTimers.values()) timer.cancel();
+    this.#retryTimers.clear();
   }
 
-  #lineUp(queue: PartitionQueue): void {
-    if (this.#desk?.admit(queue) === false) return;
+  #enqueue(queue: PartitionQueue): void {
+    if (this.#registrar?.register(queue) === false) return;
     const leader = this.context.cluster.metadata.leader(queue.topic, queue.partition);
-    if (leader === undefined) this.#recover(queue, true);
-    else this.#lane(leader).join(queue);
+    if (leader === undefined) this.#retryLater(queue, true);
+    else this.#leaderQueue(leader).add(queue);
   }
 
-  #lane(node: number): LeaderLane {
-    let lane = this.#lanes.get(node);
-    if (lane === undefined) {
-      lane = new LeaderLane(node, this.context, this.events.isHurried, (from, queues) => {
-        void this.#carry(from, queues);
+  #leaderQueue(node: number): LeaderQueue {
+    let leader = this.#leaderQueues.get(node);
+    if (leader === undefined) {
+      leader = new LeaderQueue(node, this.context, this.events.skipsLinger, (from, queues) => {
+        void this.#sendRequest(from, queues);
       });
-      this.#lanes.set(node, lane);
+      this.#leaderQueues.set(node, leader);
     }
-    return lane;
+    return leader;
   }
 
-  async #carry(lane: LeaderLane, queues: readonly PartitionQueue[]): Promise<void> {
+  async #sendRequest(leader: LeaderQueue, queues: readonly PartitionQueue[]): Promise<void> {
     const { requestTimeoutMs } = this.context.options;
     const brokerTimeoutMs = Math.ceil(requestTimeoutMs * BROKER_SHARE_OF_TIMEOUT);
     const attempt = new ProduceAttempt(queues, brokerTimeoutMs, this.context);
     try {
       const answer = await this.context.cluster.request(
-        lane.node,
-        this.connectionLane,
+        leader.node,
+        this.channel,
         attempt.request,
         { timeoutMs: requestTimeoutMs },
       );
-      if (!this.#isStopped) this.#reconcile(this.#thatLeft(attempt), answer);
+      if (!this.#isStopped) this.#applyResponse(this.#encodedQueues(attempt), answer);
     } catch (error) {
-      if (!this.#isStopped) this.#requestFailed(this.#thatLeft(attempt), error as Error);
+      if (!this.#isStopped) this.#requestFailed(this.#encodedQueues(attempt), error as Error);
     } finally {
-      attempt.over();
-      lane.settled();
+      attempt.finish();
+      leader.requestDone();
     }
     if (this.#isStopped) return;
-    this.events.settled();
+    this.events.onSettled();
     this.pump();
   }
 
-  /** Whose head could not be encoded would meet the same again: it has failed, and nothing of it was sent. */
-  #thatLeft(attempt: ProduceAttempt): readonly PartitionQueue[] {
+  /**
+   * Returns the queues whose head batch was encoded. A batch that cannot be encoded fails at once,
+   * because the next attempt would fail as well. No part of such a batch was sent.
+   */
+  #encodedQueues(attempt: ProduceAttempt): readonly PartitionQueue[] {
     return attempt.queues.filter((queue) => {
       const { head } = queue;
-      const error = head && attempt.failureOf(head);
+      const error = head && attempt.encodingErrorOf(head);
       if (!error) return true;
-      this.#logBug(error);
-      this.#apply(queue, head, failureOf(error, true, false));
+      this.#logDefect(error);
+      this.#apply(queue, head, resultOfFailure(error, true, false));
       return false;
     });
   }
 
-  #reconcile(queues: readonly PartitionQueue[], answers: readonly ProducedPartition[]): void {
+  #applyResponse(queues: readonly PartitionQueue[], answers: readonly ProducedPartition[]): void {
     for (const queue of queues) {
       const { topic, partition, head } = queue;
       const answer = answers.find(
         (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
-      // Everybody may have given up before the request left; what came since has not been sent.
-      if (head?.stage !== 'under-way') this.#next(queue);
-      else this.#apply(queue, head, verdictOf(answer, topic, partition));
+      // All callers may have aborted before the request was sent. Records that came later are not
+      // in it.
+      if (head?.stage !== 'in-flight') this.#continueWith(queue);
+      else this.#apply(queue, head, produceResultOf(answer, topic, partition));
     }
   }
 
   #requestFailed(queues: readonly PartitionQueue[], error: Error): void {
     if (error instanceof ClosedError) return this.context.onClusterClosed(error);
-    if (!(error instanceof BrokerError)) this.#logBug(error);
+    if (!(error instanceof BrokerError)) this.#logDefect(error);
     const isFinal = !(error instanceof BrokerError) || !error.retriable;
     for (const queue of queues) {
       const { head } = queue;
-      if (head === undefined) this.#next(queue);
-      else this.#apply(queue, head, failureOf(error, isFinal, head.stage === 'under-way'));
+      if (head === undefined) this.#continueWith(queue);
+      else this.#apply(queue, head, resultOfFailure(error, isFinal, head.stage === 'in-flight'));
     }
   }
 
-  #apply(queue: PartitionQueue, head: PendingBatch, verdict: ProduceVerdict): void {
-    const sequel = this.#settlement.settle(queue, head, verdict);
-    if (sequel.kind === 'next') this.#next(queue);
-    else this.#recover(queue, sequel.refresh);
+  #apply(queue: PartitionQueue, head: PendingBatch, result: ProduceResult): void {
+    const next = this.#completion.complete(queue, head, result);
+    if (next.kind === 'next') this.#continueWith(queue);
+    else this.#retryLater(queue, next.refresh);
   }
 
-  #next(queue: PartitionQueue): void {
+  #continueWith(queue: PartitionQueue): void {
     if (queue.head === undefined) queue.state = 'empty';
-    else this.#lineUp(queue);
+    else this.#enqueue(queue);
   }
 
-  /** Tries the head again after a while, with metadata that are younger than its failure. */
-  #recover(queue: PartitionQueue, refresh: boolean): void {
-    queue.state = 'recovering';
+  /**
+   * Sends the head batch again after a delay. With `refresh`, metadata newer than the failure are
+   * loaded first.
+   */
+  #retryLater(queue: PartitionQueue, refresh: boolean): void {
+    queue.state = 'retrying';
     const timer = this.context.cluster.runtime.setTimer(
-      () => void this.#tryAgain(queue, refresh),
+      () => void this.#retry(queue, refresh),
       queue.backoff.next(),
     );
-    this.#recovering.set(queue, timer);
+    this.#retryTimers.set(queue, timer);
   }
 
-  async #tryAgain(queue: PartitionQueue, refresh: boolean): Promise<void> {
-    if (refresh && queue.prune() !== undefined) await this.#refreshSoon(queue);
+  async #retry(queue: PartitionQueue, refresh: boolean): Promise<void> {
+    if (refresh && queue.prune() !== undefined) await this.#refreshWithin(queue);
     if (this.#isStopped) return;
-    this.#recovering.delete(queue);
+    this.#retryTimers.delete(queue);
     if (queue.prune() === undefined) queue.state = 'empty';
-    else this.#lineUp(queue);
-    this.events.settled();
+    else this.#enqueue(queue);
+    this.events.onSettled();
     this.pump();
   }
 
-  /** The leader that is known may be right after all: metadata that do not come hold nobody up for long. */
-  #refreshSoon(queue: PartitionQueue): Promise<void> {
+  /** Waits for new metadata, but not for long, because the known leader may be right after all. */
+  #refreshWithin(queue: PartitionQueue): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.context.cluster.runtime.setTimer(resolve, LONGEST_REFRESH_MS);
-      this.#recovering.set(queue, timer);
+      const timer = this.context.cluster.runtime.setTimer(resolve, MAX_REFRESH_MS);
+      this.#retryTimers.set(queue, timer);
       void this.#refresh(queue).then(() => {
         timer.cancel();
         resolve();
@@ -191,11 +210,11 @@ export class Sender {
       await this.context.cluster.metadata.refresh([queue.topic]);
     } catch (error) {
       if (error instanceof ClosedError) return this.context.onClusterClosed(error);
-      if (queue.head) queue.head.trouble ??= error as Error;
+      if (queue.head) queue.head.lastError ??= error as Error;
     }
   }
 
-  #logBug(error: Error): void {
+  #logDefect(error: Error): void {
     this.context.logger.error(
       'A produce request failed in a way that no broker causes. This is a defect of the driver: please report it.',
       { error: error.stack ?? error.message },

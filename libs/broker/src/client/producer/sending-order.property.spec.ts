@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { ConnectionError, type SendError } from '../../port/errors.js';
-import { producerOn } from './producer-on.spec-support.js';
+import { producerOn } from './producer-under-test.spec-support.js';
 import {
-  ScriptedCluster,
+  ScriptedProduceCluster,
   type PartitionStep,
   type ProduceStep,
-} from './scripted-cluster.spec-support.js';
+} from './scripted-produce-cluster.spec-support.js';
 
 const PARTITIONS = 3;
 
@@ -55,9 +55,9 @@ function stepOf(request: Plan['requests'][number] | undefined): ProduceStep {
   };
 }
 
-/** Sends what the plan says and returns what each record was told. */
+/** Sends the planned records, and returns the outcome of each record. */
 async function carryOut({ requests, calls, lingerMs, maxRequestBytes, idempotent }: Plan) {
-  const cluster = new ScriptedCluster({ orders: [0, 1, 0] });
+  const cluster = new ScriptedProduceCluster({ orders: [0, 1, 0] });
   cluster.script = (_, attempt) => stepOf(requests[attempt - 1]);
   const producer = producerOn(cluster, { lingerMs, maxRequestBytes, idempotent });
   const sends: Promise<readonly (readonly [value: string, partition: number, state: string])[]>[] =
@@ -87,8 +87,8 @@ async function carryOut({ requests, calls, lingerMs, maxRequestBytes, idempotent
   return { cluster, told };
 }
 
-describe('whatever the brokers answer', () => {
-  it('outcomes are true, order is kept, nothing hangs and nothing is left behind', async () => {
+describe('sends of KafkaProducer with random broker responses', () => {
+  it('report true outcomes, keep the order, and leave nothing pending', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (given) => {
         const { cluster, told } = await carryOut(given);
@@ -110,8 +110,15 @@ describe('whatever the brokers answer', () => {
   }, 60_000);
 });
 
-/** First appearances come in the order of the calls: a repetition is at-least-once, overtaking is not allowed. */
-function expectOrder(cluster: ScriptedCluster, partition: number, sent: readonly string[]): void {
+/**
+ * First attempts must be in the order of the calls. Repetitions are allowed (at least once),
+ * overtaking is not.
+ */
+function expectOrder(
+  cluster: ScriptedProduceCluster,
+  partition: number,
+  sent: readonly string[],
+): void {
   const log = [...new Set(cluster.log('orders', partition))];
   const position = new Map(sent.map((value, at) => [value, at]));
   const positions = log.map((value) => position.get(value) ?? -1);

@@ -1,7 +1,7 @@
 import type { ProducerStamp } from '../../records/index.js';
-import type { AskedPartition, PartitionStep } from './scripted-cluster.spec-support.js';
+import type { ReceivedPartition, PartitionStep } from './scripted-produce-cluster.spec-support.js';
 
-interface Account {
+interface ProducerEntry {
   epoch: number;
   next: number;
   recent: { readonly first: number; readonly count: number; readonly baseOffset: number }[];
@@ -12,16 +12,16 @@ const INVALID_EPOCH = 47;
 const REMEMBERED = 5;
 
 /**
- * The leader of one partition as Kafka keeps it: what it answers to a batch by its producer's
- * stamp. It knows no contents, so a number that is used again for other records is "written" with
- * the old offset, and the records are gone.
+ * A model of the leader of one partition: it answers a batch according to the batch's producer
+ * stamp. The model does not compare contents. So if a sequence number is used again for other
+ * records, these are "written" with the old offset, and are lost.
  */
 export class SequencedLog {
-  readonly #accounts = new Map<bigint, Account>();
+  readonly #accounts = new Map<bigint, ProducerEntry>();
   #end = 0;
 
-  /** Also tells whether the batch is written. */
-  append({ stamp, records }: AskedPartition): PartitionStep {
+  /** Also returns whether the batch is written. */
+  append({ stamp, records }: ReceivedPartition): PartitionStep {
     const count = records.length;
     const account = this.#accounts.get(stamp.producerId);
     if (account === undefined) return this.#write(stamp, count, startOf(stamp));
@@ -39,7 +39,10 @@ export class SequencedLog {
       : { code: OUT_OF_ORDER };
   }
 
-  /** As after an unclean election: the log is as it was, the account of the producers is older. */
+  /**
+   * Rolls the producer state back, as an unclean election does: the log is unchanged, the producer
+   * state is older.
+   */
   forgetLatest(): void {
     for (const account of this.#accounts.values()) {
       const latest = account.recent.pop();
@@ -47,7 +50,7 @@ export class SequencedLog {
     }
   }
 
-  #write({ producerId, baseSequence }: ProducerStamp, count: number, account: Account) {
+  #write({ producerId, baseSequence }: ProducerStamp, count: number, account: ProducerEntry) {
     const baseOffset = this.#end;
     this.#end += count;
     account.next = (baseSequence + count) % 2 ** 31;
@@ -58,6 +61,6 @@ export class SequencedLog {
   }
 }
 
-function startOf({ producerEpoch, baseSequence }: ProducerStamp): Account {
+function startOf({ producerEpoch, baseSequence }: ProducerStamp): ProducerEntry {
   return { epoch: producerEpoch, next: baseSequence, recent: [] };
 }

@@ -1,15 +1,15 @@
 import { ConnectionError, RequestTimeoutError } from '../../port/errors.js';
-import { clusterUnderTest, watched } from './cluster-under-test.spec-support.js';
+import { createTestCluster, observe } from './test-cluster.spec-support.js';
 import type { CallOptions } from './network.js';
-import type { FaultMatch, RequestScope } from './request-scope.js';
+import type { FaultMatch, RequestScope } from './faults/request-scope.js';
 
 const scope: RequestScope = { operation: 'commit', clientId: 'me', groupId: 'g' };
 
 function setUp(latencyMs = 0) {
-  const { runtime, broker, cluster } = clusterUnderTest({ latencyMs });
+  const { runtime, broker, cluster } = createTestCluster({ latencyMs });
   let effects = 0;
   const call = (about: Partial<RequestScope> = {}, options: Partial<CallOptions> = {}) =>
-    watched(
+    observe(
       cluster.network.call({ ...scope, ...about }, () => (effects += 1), {
         timeoutMs: 1_000,
         ...options,
@@ -133,7 +133,7 @@ describe('A fault', () => {
 
   it('breaks what is under way when it unplugs, and refuses what comes', async () => {
     const { runtime, faults, cluster, call } = setUp();
-    const pending = watched(
+    const pending = observe(
       cluster.network.call(scope, () => new Promise(() => undefined), { timeoutMs: 1_000 }),
     );
     await runtime.settle();

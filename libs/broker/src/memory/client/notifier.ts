@@ -1,13 +1,13 @@
 import { Deferred } from '../../runtime/index.js';
 
 /** Wakes whoever waits for the next ring. */
-export class Bell {
+export class Notifier {
   #next = new Deferred();
 
-  ring(): void {
-    const rung = this.#next;
+  notify(): void {
+    const current = this.#next;
     this.#next = new Deferred();
-    rung.resolve();
+    current.resolve();
   }
 
   /** Take it before looking at what the ring may be about, then nothing is missed. */

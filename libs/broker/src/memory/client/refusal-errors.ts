@@ -8,7 +8,7 @@ import {
   StaticMemberInUseError,
   UnknownTopicError,
 } from '../../port/errors.js';
-import { Refusal, type RefusalName } from '../broker/refusal.js';
+import { Refusal, type RefusalName } from '../broker/faults/refusal.js';
 
 const ADVICE: Partial<Readonly<Record<RefusalName, string>>> = {
   INVALID_SESSION_TIMEOUT:

@@ -1,7 +1,7 @@
 import { AbortedTransactions } from './aborted-transactions.js';
 
-describe('aborted transactions', () => {
-  it('a producer is aborted from its first offset to its marker, and not after it', () => {
+describe('AbortedTransactions', () => {
+  it('treats a producer as aborted from its first offset up to its marker, and not after it', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 10 }]);
     expect(aborted.isAborted(1n, 9)).toBe(false);
     expect(aborted.isAborted(1n, 10)).toBe(true);
@@ -10,12 +10,12 @@ describe('aborted transactions', () => {
     expect(aborted.isAborted(1n, 17)).toBe(false);
   });
 
-  it('a batch that reaches over the first offset counts as begun', () => {
+  it('treats a batch that spans the first offset as part of the transaction', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 12 }]);
     expect(aborted.isAborted(1n, 14)).toBe(true);
   });
 
-  it('overlapping transactions end each by its own marker', () => {
+  it('ends overlapping transactions each at its own marker', () => {
     const aborted = new AbortedTransactions([
       { producerId: 1n, firstOffset: 0 },
       { producerId: 2n, firstOffset: 1 },
@@ -29,7 +29,7 @@ describe('aborted transactions', () => {
     expect(aborted.isAborted(2n, 6)).toBe(false);
   });
 
-  it('an unsorted list gives the same, and is left as it was', () => {
+  it('gives the same result for an unsorted list, and does not change the list', () => {
     const list = [
       { producerId: 2n, firstOffset: 20 },
       { producerId: 1n, firstOffset: 5 },
@@ -41,7 +41,7 @@ describe('aborted transactions', () => {
     expect(list[0]?.firstOffset).toBe(20);
   });
 
-  it('two aborted transactions of one producer are two entries', () => {
+  it('treats two aborted transactions of one producer as two entries', () => {
     const aborted = new AbortedTransactions([
       { producerId: 1n, firstOffset: 0 },
       { producerId: 1n, firstOffset: 10 },
@@ -51,14 +51,14 @@ describe('aborted transactions', () => {
     expect(aborted.isAborted(1n, 11)).toBe(true);
   });
 
-  it("a commit marker leaves other producers' aborts alone", () => {
+  it('a commit marker does not end the aborted transactions of other producers', () => {
     const aborted = new AbortedTransactions([{ producerId: 1n, firstOffset: 0 }]);
     aborted.end(2n, 1, 'commit');
     expect(aborted.isAborted(1n, 2)).toBe(true);
     expect(aborted.isAborted(2n, 2)).toBe(false);
   });
 
-  it('producers are told apart by all 64 bits', () => {
+  it('distinguishes producers by all 64 bits of their ids', () => {
     const aborted = new AbortedTransactions([{ producerId: 2n ** 53n, firstOffset: 0 }]);
     expect(aborted.isAborted(2n ** 53n + 1n, 1)).toBe(false);
     expect(aborted.isAborted(2n ** 53n, 1)).toBe(true);

@@ -1,17 +1,20 @@
-/** One entry of a fetch response's list: this producer's transaction began here and was aborted. */
+/**
+ * An entry of the aborted-transaction list of a fetch response: the transaction of this producer
+ * starts here.
+ */
 export interface AbortedTransaction {
-  /** All 64 bits. */
+  /** The full 64-bit id. */
   readonly producerId: bigint;
   readonly firstOffset: number;
 }
 
-/** What the end marker of a transaction says. */
+/** The kind of end marker of a transaction. */
 export type ControlType = 'abort' | 'commit';
 
 /**
- * Tells of each transactional batch of one fetch response whether its transaction was aborted.
- * The batches must be shown in the order of the log. The list may be unsorted (Redpanda's is), its
- * transactions may overlap, and some began before the fetch offset.
+ * Decides for each transactional batch of one fetch response whether its transaction was aborted.
+ * The batches must be passed in log order. The list may be unsorted (Redpanda sends it so), its
+ * transactions may overlap, and some may have started before the fetch offset.
  */
 export class AbortedTransactions {
   private readonly pending: readonly AbortedTransaction[];
@@ -22,19 +25,25 @@ export class AbortedTransactions {
     this.pending = list.toSorted((a, b) => a.firstOffset - b.firstOffset);
   }
 
-  /** Whether a transactional batch of records that ends at `lastOffset` must be left out. */
+  /** Returns whether a transactional batch of records that ends at `lastOffset` must be skipped. */
   isAborted(producerId: bigint, lastOffset: number): boolean {
     this.beginUpTo(lastOffset);
     return this.aborted.has(producerId);
   }
 
-  /** The producer's transaction ends here; its next one is another entry of the list. */
+  /**
+   * Ends the current transaction of the producer; its next transaction is another entry of the
+   * list.
+   */
   end(producerId: bigint, lastOffset: number, type: ControlType): void {
     this.beginUpTo(lastOffset);
     if (type === 'abort') this.aborted.delete(producerId);
   }
 
-  /** An entry counts from the batch on that holds its first offset, hence the batch's last offset. */
+  /**
+   * Activates entries up to the last offset of the batch, because an entry applies from the batch
+   * that contains its first offset.
+   */
   private beginUpTo(lastOffset: number): void {
     for (; this.begun < this.pending.length; this.begun++) {
       const next = this.pending[this.begun];

@@ -3,20 +3,23 @@ import { readSafeInt64 } from '../bytes.js';
 import { crc32c } from '../crc32c.js';
 
 /**
- * The header of an encoded batch of which all bytes are there (see `frameAt`). It looks into the
- * batch's bytes, so it must not outlive them; numbers that cannot be told exactly throw
- * MalformedBytesError when they are asked for.
+ * The header of an encoded batch whose bytes are all present (see `readBatchHeader`). A view of the
+ * batch's bytes: it must not be used after they are overwritten. A getter throws
+ * MalformedBytesError if its number exceeds 2^53 - 1.
  */
 export class BatchHeader {
   readonly attributes: number;
-  /** May be less than `lastOffsetDelta + 1`: compaction removes records and keeps the range. */
+  /**
+   * The number of records. Compaction removes records but keeps the offset range, so it may be less
+   * than `lastOffsetDelta + 1`.
+   */
   readonly count: number;
   readonly lastOffsetDelta: number;
   readonly leaderEpoch: number;
 
   constructor(
     readonly bytes: Buffer,
-    /** Where the batch starts in `bytes`. */
+    /** The position of the batch in `bytes`. */
     readonly start = 0,
   ) {
     this.leaderEpoch = bytes.readInt32BE(start + BATCH.leaderEpoch);
@@ -31,7 +34,7 @@ export class BatchHeader {
   get lastOffset(): number {
     return this.baseOffset + this.lastOffsetDelta;
   }
-  /** Where the batch ends in `bytes`. */
+  /** The position after the batch in `bytes`. */
   get end(): number {
     return this.start + FRAME_BYTES + this.bytes.readInt32BE(this.start + BATCH.length);
   }
@@ -44,7 +47,7 @@ export class BatchHeader {
   get maxTimestamp(): number {
     return readSafeInt64(this.bytes, this.start + BATCH.maxTimestamp);
   }
-  /** All 64 bits; -1n without idempotence. */
+  /** The full 64-bit id; -1n without idempotence. */
   get producerId(): bigint {
     return this.bytes.readBigInt64BE(this.start + BATCH.producerId);
   }

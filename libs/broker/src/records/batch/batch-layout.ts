@@ -1,6 +1,6 @@
 /**
- * Record batch, format 2. The length counts from byte 12 on; the CRC covers everything behind
- * itself, so base offset and leader epoch can be written by a broker without a new CRC.
+ * Byte positions of record batch format 2. The length is counted from byte 12. The CRC covers
+ * everything after itself, so a broker can write base offset and leader epoch without a new CRC.
  */
 export const BATCH = {
   baseOffset: 0,
@@ -19,9 +19,9 @@ export const BATCH = {
   records: 61,
 } as const;
 
-/** Base offset and length: what the length itself does not count. */
+/** The size of base offset and length, which the length field does not include. */
 export const FRAME_BYTES = 12;
-/** The header without the frame: no batch of format 2 is shorter. */
+/** The size of the header without the frame: no batch of format 2 is shorter. */
 export const MIN_BATCH_LENGTH = BATCH.records - FRAME_BYTES;
 export const MAGIC = 2;
 
@@ -33,5 +33,8 @@ export const ATTRIBUTE = {
   deleteHorizon: 0x40,
 } as const;
 
-/** Length, attributes, two deltas, key, value, header count: one byte each. */
+/**
+ * The smallest record: length, attributes, two deltas, key, value and header count take one byte
+ * each.
+ */
 export const MIN_RECORD_BYTES = 7;

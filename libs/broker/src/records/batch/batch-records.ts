@@ -10,7 +10,10 @@ export interface InflateLimits {
   readonly maxInflatedBytes: number;
 }
 
-/** The records of a checked batch, unpacked where they are packed, ready to be read one by one. */
+/**
+ * Returns a decoder of the records of a validated batch, and decompresses the records first if
+ * necessary.
+ */
 export function openRecords(header: BatchHeader, limits: InflateLimits): RecordDecoder {
   const start = header.start + BATCH.records;
   const decoder =
@@ -30,7 +33,7 @@ function decoderOf(records: Buffer): RecordDecoder {
 }
 
 function inflate(block: Buffer, id: number, limits: InflateLimits): Buffer {
-  // An emptied batch may keep its codec and have no block at all.
+  // A batch without records may keep its codec and contain no block at all.
   if (block.length === 0) return block;
   const name = CodecRegistry.nameOf(id);
   const codec = limits.codecs.find(id);

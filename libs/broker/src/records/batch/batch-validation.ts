@@ -3,13 +3,13 @@ import { BATCH, FRAME_BYTES, MAGIC, MIN_BATCH_LENGTH } from './batch-layout.js';
 import { readSafeInt64 } from '../bytes.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 
-/** Enough of a batch to tell its length and its format. */
+/** The number of bytes needed to read the length and the format of a batch. */
 const PREFIX_BYTES = BATCH.magic + 1;
 
 /**
- * The batch that starts at `at`, its header checked: every number in it fits the others, its CRC
- * is right (unless `checkCrc` is false), and its last offset can be told exactly. Undefined when
- * not all of its bytes are there. Throws MalformedBytesError and nothing else.
+ * Reads and validates the header of the batch at `at`: its numbers are consistent, its CRC matches
+ * (unless `checkCrc` is false), and its last offset is a safe integer. Returns undefined if the
+ * batch is incomplete. Throws only MalformedBytesError.
  */
 export function readBatchHeader(
   bytes: Buffer,
@@ -32,7 +32,10 @@ export function readBatchHeader(
   return header;
 }
 
-/** Formats 0 and 1 carry the offset of their (last) message where format 2 has its base offset. */
+/**
+ * Rejects other formats. Formats 0 and 1 store the offset of their (last) message where format 2
+ * stores its base offset.
+ */
 function requireMagic(bytes: Buffer, at: number): void {
   const magic = bytes.readInt8(at + BATCH.magic);
   if (magic === MAGIC) return;
@@ -47,7 +50,8 @@ function requireMagic(bytes: Buffer, at: number): void {
 
 function requireCrc(header: BatchHeader, checkCrc: boolean): void {
   if (!checkCrc || header.isCrcRight()) return;
-  // Two fields that agree are hardly both broken; one alone is not believed.
+  // If count and last offset delta agree, both are probably intact. A single field alone is not
+  // trusted.
   const plausible = header.count > 0 && header.count === header.lastOffsetDelta + 1;
   throw new MalformedBytesError('its CRC-32C does not match its bytes', {
     nextOffset: plausible ? nextOffsetAfter(header.baseOffset, header.lastOffsetDelta) : undefined,

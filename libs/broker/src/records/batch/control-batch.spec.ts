@@ -8,45 +8,49 @@ import { RecordBatchWriter } from './record-batch-writer.js';
 const limits = { codecs: standardCodecs, maxInflatedBytes: 1024 };
 
 describe('control batches', () => {
-  it.each(['abort', 'commit'] as const)('a marker says %s, and whose transaction ends', (type) => {
-    const marker = encodeControlBatch(type, {
-      producerId: 2n ** 62n,
-      producerEpoch: 7,
-      timestamp: 1000,
-    });
-    const header = new BatchHeader(marker);
-    expect(header.isControl && header.isTransactional && header.isCrcRight()).toBe(true);
-    expect(header).toMatchObject({
-      producerId: 2n ** 62n,
-      producerEpoch: 7,
-      baseSequence: -1,
-      count: 1,
-      maxTimestamp: 1000,
-    });
-    expect(readControlType(openRecords(header, limits))).toBe(type);
-  });
+  it.each(['abort', 'commit'] as const)(
+    'a marker contains %s and the producer whose transaction ends',
+    (type) => {
+      const marker = encodeControlBatch(type, {
+        producerId: 2n ** 62n,
+        producerEpoch: 7,
+        timestamp: 1000,
+      });
+      const header = new BatchHeader(marker);
+      expect(header.isControl && header.isTransactional && header.isCrcRight()).toBe(true);
+      expect(header).toMatchObject({
+        producerId: 2n ** 62n,
+        producerEpoch: 7,
+        baseSequence: -1,
+        count: 1,
+        maxTimestamp: 1000,
+      });
+      expect(readControlType(openRecords(header, limits))).toBe(type);
+    },
+  );
 
-  it('an end marker has the bytes that a Kafka coordinator writes', () => {
+  it('encodes an end marker with the same bytes as a Kafka coordinator', () => {
     const marker = encodeControlBatch('commit', {
       producerId: 1n,
       producerEpoch: 0,
       timestamp: 0,
       coordinatorEpoch: 3,
     });
-    // length 16, attributes, deltas, key of 4: version 0 type 1, value of 6: version 0 epoch 3, no headers
+    // The fields are: length 16, attributes, deltas, key of 4 bytes (version 0, type 1), value of 6
+    // bytes (version 0, epoch 3), no headers.
     expect(marker.subarray(61).toString('hex')).toBe(
       '20000000' + '0800000001' + '0c000000000003' + '00',
     );
   });
 
-  it('kinds that end no transaction say nothing', () => {
+  it('returns undefined for kinds that do not end a transaction', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: Buffer.from([0, 0, 0, 2]), value: null }, 0);
     const header = new BatchHeader(writer.finish({ control: true }));
     expect(readControlType(openRecords(header, limits))).toBeUndefined();
   });
 
-  it('a key that is too short is refused', () => {
+  it('rejects a key that is too short', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: Buffer.from([0, 0]), value: null }, 0);
     const header = new BatchHeader(writer.finish({ control: true }));

@@ -6,12 +6,12 @@ import { RecordBatchWriter } from './record-batch-writer.js';
 const TYPE_OF: Readonly<Record<number, ControlType>> = { 0: 'abort', 1: 'commit' };
 const NUMBER_OF: Readonly<Record<ControlType, number>> = { abort: 0, commit: 1 };
 
-/** The key of a control record: version, type. */
+/** The key of a control record contains version and type. */
 const KEY_BYTES = 4;
-/** The value of an end marker: version, coordinator epoch. */
+/** The value of an end marker contains version and coordinator epoch. */
 const VALUE_BYTES = 6;
 
-/** What a control batch says; undefined for kinds that do not end a transaction. */
+/** Returns the type of a control batch; undefined for kinds that do not end a transaction. */
 export function readControlType(decoder: RecordDecoder): ControlType | undefined {
   decoder.read();
   if (decoder.keyLength < KEY_BYTES) {
@@ -29,7 +29,9 @@ export interface ControlBatchOptions {
   readonly coordinatorEpoch?: number;
 }
 
-/** The marker that ends a transaction, as a transaction coordinator has it written into each partition. */
+/**
+ * Encodes the end marker that a transaction coordinator writes to each partition of a transaction.
+ */
 export function encodeControlBatch(type: ControlType, options: ControlBatchOptions): Buffer {
   const key = Buffer.alloc(KEY_BYTES);
   key.writeInt16BE(NUMBER_OF[type], 2);

@@ -9,8 +9,8 @@ function encoded(...values: string[]): Buffer {
   return writer.finish();
 }
 
-describe('a batch that a broker appends', () => {
-  it('gets its offset and epoch in place, and its CRC stays right', () => {
+describe('changing an encoded batch in place', () => {
+  it('placeBatch writes offset and epoch, and the CRC stays valid', () => {
     const batch = encoded('a', 'b');
     placeBatch(batch, { baseOffset: 2 ** 40 + 3, leaderEpoch: 8 });
     const header = new BatchHeader(batch);
@@ -23,7 +23,7 @@ describe('a batch that a broker appends', () => {
     expect(header.isLogAppendTime).toBe(false);
   });
 
-  it("gets the broker's time where the topic wants that, and all its records have it", () => {
+  it('placeBatch writes the log-append time of the broker, and every record has it', () => {
     const batch = encoded('a', 'b');
     placeBatch(batch, { baseOffset: 0, logAppendTime: 5_000 });
     expect(new BatchHeader(batch).isCrcRight()).toBe(true);
@@ -33,7 +33,7 @@ describe('a batch that a broker appends', () => {
     expect(records.map(({ timestamp }) => timestamp)).toEqual([5_000, 5_000]);
   });
 
-  it('can be given to another producer and sequence, as after an epoch bump', () => {
+  it('stampProducer replaces producer and sequence, as after an epoch bump', () => {
     const batch = encoded('a');
     stampProducer(batch, { producerId: 2n ** 60n, producerEpoch: 4, baseSequence: 11 });
     const header = new BatchHeader(batch);
@@ -41,13 +41,13 @@ describe('a batch that a broker appends', () => {
     expect(header.isCrcRight()).toBe(true);
   });
 
-  it('one changed byte is seen by its CRC', () => {
+  it('the CRC detects one changed byte', () => {
     const batch = encoded('abc');
     batch[batch.length - 3] = 0;
     expect(new BatchHeader(batch).isCrcRight()).toBe(false);
   });
 
-  it('a log is taken apart into its batches', () => {
+  it('batchesIn splits a log into its batches', () => {
     const log = Buffer.concat([encoded('a'), encoded('b', 'c'), encoded('d')]);
     expect(batchesIn(log).map(({ count }) => count)).toEqual([1, 2, 1]);
     expect(batchesIn(log).at(-1)?.end).toBe(log.length);

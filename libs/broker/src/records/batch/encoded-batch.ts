@@ -4,7 +4,7 @@ import { writeSafeInt64 } from '../bytes.js';
 import { crc32c } from '../crc32c.js';
 
 export interface ProducerStamp {
-  /** All 64 bits; -1n without idempotence. */
+  /** The full 64-bit id; -1n without idempotence. */
   readonly producerId: bigint;
   readonly producerEpoch: number;
   readonly baseSequence: number;
@@ -13,13 +13,13 @@ export interface ProducerStamp {
 export interface BatchPlacement {
   readonly baseOffset: number;
   readonly leaderEpoch?: number;
-  /** The broker's clock, where the topic says LogAppendTime. */
+  /** The broker's clock, if the topic uses LogAppendTime. */
   readonly logAppendTime?: number;
 }
 
 /**
- * Gives a batch its place in a log, as the broker that appends it does: in place, without
- * decoding it. Only log-append time is under the CRC, which is then written anew.
+ * Writes the position of a batch in a log, as the appending broker does: in place, without
+ * decoding. Only the log-append time is covered by the CRC, which is then recomputed.
  */
 export function placeBatch(batch: Buffer, placement: BatchPlacement): void {
   writeSafeInt64(batch, BATCH.baseOffset, placement.baseOffset);
@@ -33,7 +33,7 @@ export function placeBatch(batch: Buffer, placement: BatchPlacement): void {
   sealBatch(batch);
 }
 
-/** Gives an encoded batch its producer and sequence, or other ones than it has; the CRC follows. */
+/** Sets or replaces producer id, epoch and sequence of an encoded batch, and recomputes the CRC. */
 export function stampProducer(batch: Buffer, stamp: ProducerStamp): void {
   batch.writeBigInt64BE(stamp.producerId, BATCH.producerId);
   batch.writeInt16BE(stamp.producerEpoch, BATCH.producerEpoch);
@@ -41,12 +41,12 @@ export function stampProducer(batch: Buffer, stamp: ProducerStamp): void {
   sealBatch(batch);
 }
 
-/** Writes the CRC. `batch` is one batch and nothing else. */
+/** Recomputes the CRC. `batch` must contain exactly one batch. */
 export function sealBatch(batch: Buffer): void {
   batch.writeUInt32BE(crc32c(batch, BATCH.attributes), BATCH.crc);
 }
 
-/** The batches that stand one behind the other in trusted bytes, such as a broker's own log. */
+/** Splits trusted bytes, such as a broker's own log, into consecutive batches. */
 export function batchesIn(log: Buffer): BatchHeader[] {
   const batches: BatchHeader[] = [];
   for (let at = 0; at < log.length;) {

@@ -10,21 +10,21 @@ function batchAt(baseOffset: number, lastOffsetDelta: number): Buffer {
   return batch;
 }
 
-describe('the end of a fetched stretch, told without reading records', () => {
+describe('endOfBatches', () => {
   const batches = [batchAt(10, 4), batchAt(20, 0), batchAt(21, 8)];
 
-  it('is behind the last whole batch', () => {
+  it('returns the offset after the last complete batch', () => {
     expect(endOfBatches(Buffer.concat(batches), 12)).toBe(30);
     expect(endOfBatches(Buffer.concat(batches).subarray(0, -1), 12)).toBe(21);
   });
 
-  it('is the position itself where nothing whole came, or all of it lies before', () => {
+  it('returns the position itself if no complete batch follows it', () => {
     expect(endOfBatches(Buffer.alloc(0), 12)).toBe(12);
     expect(endOfBatches(batchAt(10, 4).subarray(0, 40), 12)).toBe(12);
     expect(endOfBatches(batchAt(10, 1), 12)).toBe(12);
   });
 
-  it('stops at a batch that cannot be believed', () => {
+  it('stops at a batch whose header is invalid', () => {
     const broken = Buffer.from(batchAt(20, 0));
     broken[16] = 9;
     expect(endOfBatches(Buffer.concat([batchAt(10, 4), broken, batchAt(21, 8)]), 12)).toBe(15);

@@ -2,9 +2,9 @@ import { readBatchHeader } from './batch-validation.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 
 /**
- * Where a reader that starts at `position` will stand after all whole batches: what a fetcher asks
- * for next while these are still waiting to be read. Looks at headers only and never throws: at a
- * broken batch it stops, and the reader says what is wrong with it.
+ * Returns the position of a reader after all complete batches, starting at `position`. A fetcher
+ * requests this offset next while these batches still wait to be read. Reads headers only and never
+ * throws: it stops at a broken batch, and the reader reports the error.
  */
 export function endOfBatches(records: Buffer, position: number): number {
   let end = position;

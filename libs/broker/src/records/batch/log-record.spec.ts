@@ -17,8 +17,8 @@ function read(content: RecordContent): BrokerRecord {
   return record;
 }
 
-describe('a record from the log', () => {
-  it('tells null from empty, in key, value and headers', () => {
+describe('LogRecord', () => {
+  it('distinguishes null from empty in key, value and headers', () => {
     const headers = [
       { key: '', value: null },
       { key: 'a', value: '' },
@@ -36,7 +36,7 @@ describe('a record from the log', () => {
     expect(read({ value: '' }).value).toEqual(Buffer.alloc(0));
   });
 
-  it('tells what it takes without looking at it', () => {
+  it('reports its size without creating views', () => {
     const headers = [{ key: 'a', value: 'xyz' }];
     const [small, large] = [
       read({ value: 'v', headers }),
@@ -47,7 +47,7 @@ describe('a record from the log', () => {
     expect(read({ value: 'größe €' }).sizeInBytes).toBe(Buffer.byteLength('größe €'));
   });
 
-  it('written to a log as JSON it shows where it stands, and no bytes: not even of its neighbours', () => {
+  it('serialises to JSON with its position and without bytes, not even those of neighbouring records', () => {
     expect(JSON.parse(JSON.stringify(read({ key: 'k', value: 'v' })))).toEqual({
       topic: 'orders',
       partition: 2,

@@ -1,8 +1,11 @@
 import type { BrokerRecord, RecordHeader } from '../../port/record.js';
 import { VarintCursor } from '../bytes.js';
-import type { HeaderNames } from '../header-names.js';
+import type { HeaderNameCache } from '../header-name-cache.js';
 
-/** Where the parts of one record lie, as found and bounds-checked by the decoder. -1 as length means null. */
+/**
+ * Positions of the parts of one record, found and bounds-checked by the decoder. A length of -1
+ * means null.
+ */
 export interface RecordBounds {
   keyStart: number;
   keyLength: number;
@@ -16,13 +19,13 @@ export interface RecordBounds {
 const NO_HEADERS: readonly RecordHeader[] = Object.freeze([]);
 
 /**
- * A record that owns its place in a chunk. Key, value and headers become objects when they are
- * first asked for: most records are asked for one of the three, and a view costs more than the
- * whole decoding. All bounds were checked before, so no getter can throw.
+ * A record whose bytes lie in a chunk. Key, value and headers become objects at first access: most
+ * records are asked for one of the three, and a view costs more than all the decoding. All bounds
+ * were checked before, so no getter can throw.
  */
 export class LogRecord implements BrokerRecord {
   readonly #chunk: Buffer;
-  readonly #names: HeaderNames;
+  readonly #names: HeaderNameCache;
   readonly #keyStart: number;
   readonly #keyLength: number;
   readonly #valueStart: number;
@@ -34,7 +37,10 @@ export class LogRecord implements BrokerRecord {
   #valueView: Buffer | undefined = undefined;
   #decodedHeaders: readonly RecordHeader[] | undefined = undefined;
 
-  /** `bounds` may be one reused object: they are copied; `shift` leads from them into `chunk`. */
+  /**
+   * Copies `bounds`, which may be a reused object. `shift` is added to its positions to get
+   * positions in `chunk`.
+   */
   constructor(
     readonly topic: string,
     readonly partition: number,
@@ -42,7 +48,7 @@ export class LogRecord implements BrokerRecord {
     readonly timestamp: number,
     readonly leaderEpoch: number,
     chunk: Buffer,
-    names: HeaderNames,
+    names: HeaderNameCache,
     bounds: RecordBounds,
     shift: number,
   ) {
@@ -72,7 +78,7 @@ export class LogRecord implements BrokerRecord {
     return (this.#decodedHeaders ??= this.#decodeHeaders());
   }
 
-  /** Known without creating any view. */
+  /** The size is known without creating any view. */
   get sizeInBytes(): number {
     const headers = this.#headersEnd - this.#headersStart;
     return Math.max(this.#keyLength, 0) + Math.max(this.#valueLength, 0) + headers;

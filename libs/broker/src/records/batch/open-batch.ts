@@ -1,34 +1,34 @@
 import type { BatchHeader } from './batch-header.js';
-import type { HeaderNames } from '../header-names.js';
+import type { HeaderNameCache } from '../header-name-cache.js';
 import { LogRecord } from './log-record.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 import { CHUNK_BYTES, type RecordChunks } from './record-chunks.js';
 import type { RecordDecoder } from './record-decoder.js';
 
-/** What all records of one reader have in common. */
+/** Properties that all records of one reader share. */
 export interface RecordOrigin {
   readonly topic: string;
   readonly partition: number;
-  readonly names: HeaderNames;
+  readonly names: HeaderNameCache;
   readonly chunks: RecordChunks;
 }
 
 const NO_CHUNK = Buffer.alloc(0);
 
-/** A batch whose records are being handed out. */
+/** A batch whose records are being read. */
 export class OpenBatch {
-  /** The first offset behind the batch. */
+  /** The first offset after the batch. */
   readonly nextOffset: number;
   remaining: number;
   private readonly baseOffset: number;
   private readonly lastOffsetDelta: number;
   private readonly leaderEpoch: number;
   private readonly baseTimestamp: number;
-  /** With log-append time the broker's one time stands for all records. */
+  /** The broker's timestamp, which applies to all records of a batch with LogAppendTime. */
   private readonly appendTime: number | undefined;
   private previousDelta = -1;
   private chunk: Buffer = NO_CHUNK;
-  /** From a place in the section to its copy in the chunk. */
+  /** The difference between a position in the records section and its position in the chunk. */
   private shift = 0;
   private copiedUpTo = 0;
 
@@ -46,7 +46,9 @@ export class OpenBatch {
     this.baseTimestamp = this.appendTime ?? header.baseTimestamp;
   }
 
-  /** The next record, copied out of the response; undefined for one below `position`. */
+  /**
+   * Returns the next record, copied out of the response; undefined for a record below `position`.
+   */
   next(position: number): LogRecord | undefined {
     const decoder = this.decoder;
     decoder.read();
@@ -68,7 +70,7 @@ export class OpenBatch {
     );
   }
 
-  /** Bytes behind the last record may be records that a broken count hides. */
+  /** Throws if bytes are left after the last record: a broken count may hide records there. */
   requireNothingLeft(): void {
     if (this.decoder.rest === 0) return;
     throw new MalformedBytesError(
@@ -76,7 +78,10 @@ export class OpenBatch {
     );
   }
 
-  /** Offsets rise, and none leaves the batch's range: else a record would come twice, or be passed over. */
+  /**
+   * Checks that offsets increase and stay within the batch. Otherwise a record would be delivered
+   * twice or skipped.
+   */
   private checkedDelta(delta: number): number {
     if (delta <= this.previousDelta || delta > this.lastOffsetDelta) {
       throw new MalformedBytesError(
@@ -96,11 +101,14 @@ export class OpenBatch {
     return timestamp;
   }
 
-  /** Copies this record and as many behind it as a chunk takes: one copy for many records. */
+  /**
+   * Copies this record and as many following records as fit into a chunk: one copy for many
+   * records.
+   */
   private copyRecords(): void {
     const { bytes, recordStart, recordEnd, end } = this.decoder;
     const own = recordEnd - recordStart;
-    // A large record goes alone: the cut-off neighbours would be copied for nothing.
+    // A large record is copied alone, because its neighbours would be truncated and copied again.
     const size = own > CHUNK_BYTES / 4 ? own : Math.min(end - recordStart, CHUNK_BYTES);
     const chunk = this.origin.chunks.take(size);
     bytes.copy(chunk.bytes, chunk.start, recordStart, recordStart + size);

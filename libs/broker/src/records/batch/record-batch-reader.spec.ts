@@ -11,7 +11,7 @@ import { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
 
 const WRITABLE = writableCompressions.flatMap((name) => codecOf(name) ?? []);
 
-/** A batch whose records stand at the offsets given; their values name them. */
+/** A batch whose records have the given offsets; their values contain them. */
 function batchOf(offsets: readonly number[], options: BatchOptions = {}): Buffer {
   const writer = new RecordBatchWriter();
   const base = options.baseOffset ?? offsets[0] ?? 0;
@@ -53,7 +53,7 @@ function drain(reader: RecordBatchReader): number[] {
   return offsets;
 }
 
-/** Reads until it throws; gives the error and what came before it. */
+/** Reads until the reader throws; returns the error and the records before it. */
 function trouble(reader: RecordBatchReader): { before: number[]; error: unknown } {
   const before: number[] = [];
   for (let round = 0; round < 1000; round++) {
@@ -72,8 +72,8 @@ function poison(reader: RecordBatchReader): { before: number[]; error: PoisonBat
   return { before, error: error as PoisonBatchError };
 }
 
-describe('reading a few records at a time', () => {
-  it('gives never more than asked, in order, across batches, and then none', () => {
+describe('RecordBatchReader.next', () => {
+  it('returns at most the requested number, in order, across batches, and then none', () => {
     const reader = readerOf([batchOf([0, 1, 2]), batchOf([3, 4, 5, 6])]);
     expect(offsetsOf(reader.next(2))).toEqual([0, 1]);
     expect(offsetsOf(reader.next(3))).toEqual([2, 3, 4]);
@@ -83,7 +83,7 @@ describe('reading a few records at a time', () => {
     expect(reader.next(100)).toEqual([]);
   });
 
-  it('a record tells where it comes from', () => {
+  it('a record contains its topic, partition and offset', () => {
     const [record] = readerOf(batchOf([7]), { fetchOffset: 7 }).next(1);
     expect(record).toMatchObject({
       topic: 'orders',
@@ -97,7 +97,7 @@ describe('reading a few records at a time', () => {
     expect(record?.headers).toEqual([]);
   });
 
-  it('the position stands behind what was handed out', () => {
+  it('the position follows the last returned record', () => {
     const reader = readerOf(batchOf([10, 11, 12]), { fetchOffset: 10 });
     expect(reader.position).toBe(10);
     reader.next(2);
@@ -106,22 +106,22 @@ describe('reading a few records at a time', () => {
     expect(reader.position).toBe(13);
   });
 
-  it('leaves out what lies before the fetch offset', () => {
+  it('skips records before the fetch offset', () => {
     const reader = readerOf([batchOf([1, 2]), batchOf([3, 4, 5])], { fetchOffset: 4 });
     expect(drain(reader)).toEqual([4, 5]);
   });
 
-  it('nothing is nothing: no bytes, no records, done at once', () => {
+  it('an empty response has no records and is done at once', () => {
     const reader = readerOf(Buffer.alloc(0), { fetchOffset: 9 });
     expect([reader.done, reader.next(5), reader.position]).toEqual([true, [], 9]);
   });
 
-  it('asked for none it reads none', () => {
+  it('reads no record when asked for none', () => {
     const reader = readerOf(batchOf([0]));
     expect([reader.next(0), reader.position]).toEqual([[], 0]);
   });
 
-  it('follows the leader epoch of its batches', () => {
+  it('reports the leader epoch of the current batch', () => {
     const reader = readerOf([batchOf([0], { leaderEpoch: 5 }), batchOf([1], { leaderEpoch: 6 })]);
     expect(reader.leaderEpoch).toBe(-1);
     expect(reader.next(1)[0]?.leaderEpoch).toBe(5);
@@ -129,13 +129,13 @@ describe('reading a few records at a time', () => {
     expect(reader.leaderEpoch).toBe(6);
   });
 
-  it('a batch given twice is read once', () => {
+  it('reads a duplicate batch only once', () => {
     expect(drain(readerOf([batchOf([0, 1]), batchOf([0, 1]), batchOf([2])]))).toEqual([0, 1, 2]);
   });
 });
 
-describe('a log that compaction went through', () => {
-  it('has gaps inside a batch and at its end: the position goes to the end of the range', () => {
+describe('RecordBatchReader on a compacted log', () => {
+  it('handles gaps in a batch and at its end: the position moves to the end of the range', () => {
     const reader = readerOf([batchOf([10, 13, 17], { lastOffsetDelta: 9 })], { fetchOffset: 10 });
     expect(offsetsOf(reader.next(2))).toEqual([10, 13]);
     expect(reader.position).toBe(14);
@@ -143,14 +143,14 @@ describe('a log that compaction went through', () => {
     expect(reader.position).toBe(20);
   });
 
-  it('has emptied batches, which only move the position', () => {
+  it('an empty batch only moves the position', () => {
     const reader = readerOf(batchOf([], { baseOffset: 30, lastOffsetDelta: 4 }), {
       fetchOffset: 32,
     });
     expect([reader.next(10), reader.done, reader.position]).toEqual([[], true, 35]);
   });
 
-  it('an emptied batch may keep its codec', () => {
+  it('an empty batch may keep its codec', () => {
     const empty = batchOf([], { baseOffset: 3, lastOffsetDelta: 0 });
     empty.writeInt16BE(4, 21);
     sealBatch(empty);
@@ -159,19 +159,19 @@ describe('a log that compaction went through', () => {
     expect([drain(reader), reader.position]).toEqual([[6], 7]);
   });
 
-  it('may start behind the fetch offset', () => {
+  it('a batch may start after the fetch offset', () => {
     const reader = readerOf(batchOf([50]), { fetchOffset: 40 });
     expect([drain(reader), reader.position]).toEqual([[50], 51]);
   });
 
-  it('may have a fetch offset in a gap at the end of a batch', () => {
+  it('the fetch offset may lie in a gap at the end of a batch', () => {
     const reader = readerOf([batchOf([1], { lastOffsetDelta: 5 }), batchOf([7])], {
       fetchOffset: 4,
     });
     expect(drain(reader)).toEqual([7]);
   });
 
-  it('may carry a delete horizon as its base time: the record times stay right', () => {
+  it('a delete horizon as base timestamp does not change the record timestamps', () => {
     const batch = batchOf([0]);
     batch.writeInt16BE(0x40, 21);
     sealBatch(batch);
@@ -179,8 +179,8 @@ describe('a log that compaction went through', () => {
   });
 });
 
-describe('the end of an answer', () => {
-  it('a last batch that is cut off is left for the next fetch, wherever the cut is', () => {
+describe('RecordBatchReader at the end of a response', () => {
+  it('leaves a truncated last batch to the next fetch, wherever the cut is', () => {
     const first = batchOf([0, 1]);
     const second = batchOf([2, 3]);
     for (let kept = 0; kept < second.length; kept++) {
@@ -189,7 +189,7 @@ describe('the end of an answer', () => {
     }
   });
 
-  it('a first batch that is cut off is an error, and the position stays', () => {
+  it('throws for a truncated first batch, and the position stays', () => {
     const batch = batchOf([0, 1]);
     for (const kept of [1, 12, 17, 60, batch.length - 1]) {
       const reader = readerOf(batch.subarray(0, kept));
@@ -200,8 +200,8 @@ describe('the end of an answer', () => {
   });
 });
 
-describe('log-append time', () => {
-  it("all records have the batch's largest time", () => {
+describe('RecordBatchReader with log-append time', () => {
+  it('gives all records the largest timestamp of the batch', () => {
     const batch = batchOf([0, 1, 2]);
     placeBatch(batch, { baseOffset: 0, logAppendTime: 77_000 });
     const times = readerOf(batch)
@@ -211,21 +211,21 @@ describe('log-append time', () => {
   });
 });
 
-describe('read_committed', () => {
-  it('control batches are never handed out, and the position passes them', () => {
+describe('RecordBatchReader with read_committed', () => {
+  it('never returns control batches, and the position moves past them', () => {
     const reader = readerOf([transactional(1n, 0, 1), marker('commit', 1n, 2), batchOf([3])]);
     expect(drain(reader)).toEqual([0, 1, 3]);
     const last = readerOf([batchOf([0]), marker('commit', 1n, 1)]);
     expect([drain(last), last.position]).toEqual([[0], 2]);
   });
 
-  it('aborted batches are left out, and the position passes them', () => {
+  it('skips aborted batches, and the position moves past them', () => {
     const bytes = [transactional(1n, 0, 1), marker('abort', 1n, 2)];
     const reader = readerOf(bytes, { abortedTransactions: [{ producerId: 1n, firstOffset: 0 }] });
     expect([drain(reader), reader.position]).toEqual([[], 3]);
   });
 
-  it('overlapping transactions end each by its own marker, and the list need not be sorted', () => {
+  it('ends overlapping transactions each at its own marker, for an unsorted list too', () => {
     const reader = readerOf(
       [
         transactional(1n, 0),
@@ -249,7 +249,7 @@ describe('read_committed', () => {
     expect(drain(reader)).toEqual([2, 5, 9]);
   });
 
-  it('two aborted transactions that began before the first record both count (kafkajs lets 10 out)', () => {
+  it('applies both of two aborted transactions that started before the first record (kafkajs returns offset 10)', () => {
     const reader = readerOf(
       [
         transactional(2n, 10),
@@ -268,7 +268,7 @@ describe('read_committed', () => {
     expect([drain(reader), reader.position]).toEqual([[], 14]);
   });
 
-  it('a transaction that began before the fetch offset is still aborted', () => {
+  it('skips the records of an aborted transaction that started before the fetch offset', () => {
     const reader = readerOf([transactional(1n, 20), marker('abort', 1n, 21), batchOf([22])], {
       fetchOffset: 20,
       abortedTransactions: [{ producerId: 1n, firstOffset: 3 }],
@@ -276,13 +276,13 @@ describe('read_committed', () => {
     expect(drain(reader)).toEqual([22]);
   });
 
-  it('an idempotent batch of the same producer that is in no transaction is not aborted', () => {
+  it('returns a non-transactional idempotent batch of the same producer', () => {
     const plain = batchOf([1], { producerId: 1n, producerEpoch: 0, baseSequence: 0 });
     const abortedTransactions = [{ producerId: 1n, firstOffset: 0 }];
     expect(drain(readerOf([plain], { abortedTransactions }))).toEqual([1]);
   });
 
-  it('read_uncommitted gives what was aborted, and still no control batch', () => {
+  it('read_uncommitted returns aborted records, and still no control batch', () => {
     const reader = readerOf([transactional(1n, 0), marker('abort', 1n, 1)], {
       isolation: 'read_uncommitted',
       abortedTransactions: [{ producerId: 1n, firstOffset: 0 }],
@@ -291,7 +291,7 @@ describe('read_committed', () => {
   });
 });
 
-describe('who owns the bytes', () => {
+describe('memory ownership of records', () => {
   function large(count: number, size: number, options: BatchOptions = {}): Buffer {
     const writer = new RecordBatchWriter();
     for (let index = 0; index < count; index++) {
@@ -303,7 +303,7 @@ describe('who owns the bytes', () => {
   it.each([
     ['plain', {}],
     ...WRITABLE.map((codec): [string, BatchOptions] => [codec.name, { codec }]),
-  ])('a record never shares memory with the answer it came in (%s)', (_name, options) => {
+  ])('a record never shares memory with its response (%s)', (_name, options) => {
     const answer = large(100, 300, options);
     const records = readerOf(answer).next(100);
     answer.fill(0xee);
@@ -315,7 +315,7 @@ describe('who owns the bytes', () => {
   });
 
   it.each([10, 300, 5_000, 16_000, 100_000])(
-    'a held record of %d bytes pins a chunk at most, or about its own size',
+    'a retained record of %d bytes keeps at most one chunk, or about its own size',
     (size) => {
       const records = readerOf(large(20, size)).next(20);
       expect(records).toHaveLength(20);
@@ -326,7 +326,7 @@ describe('who owns the bytes', () => {
     },
   );
 
-  it('many records share one chunk, and single-record answers share it too', () => {
+  it('many records share one chunk, and so do responses with a single record', () => {
     const buffers = new Set(
       readerOf(large(50, 200))
         .next(50)
@@ -346,7 +346,7 @@ describe('who owns the bytes', () => {
     expect(second?.value?.equals(Buffer.alloc(100, 1))).toBe(true);
   });
 
-  it('key, value and headers are one object however often they are asked for', () => {
+  it('key, value and headers are the same object at every access', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: 'k', value: 'v', headers: [{ key: 'h', value: '1' }] }, 1);
     const [record] = readerOf(writer.finish()).next(1);
@@ -357,7 +357,7 @@ describe('who owns the bytes', () => {
 });
 
 describe('a poison batch', () => {
-  /** Bytes of a batch at offset 10 whose records section is the one given. */
+  /** Bytes of a batch at offset 10 with the given records section. */
   function withRecords(section: readonly number[], count: number, lastOffsetDelta = 4): Buffer {
     const batch = Buffer.concat([
       batchOf([], { baseOffset: 10, lastOffsetDelta }),
@@ -510,7 +510,7 @@ describe('a poison batch', () => {
       /2\^53/,
       15,
     ],
-  ])('with %s is reported where it stands', (_name, bytes, message, nextOffset) => {
+  ])('is reported at its offset: %s', (_name, bytes, message, nextOffset) => {
     const reader = readerOf([batchOf([8, 9]), bytes], { fetchOffset: 8 });
     const { before, error } = poison(reader);
     expect(before).toEqual([8, 9]);
@@ -520,13 +520,13 @@ describe('a poison batch', () => {
     expect(reader.position).toBe(10);
   });
 
-  it('a bad CRC is let pass where it is not checked', () => {
+  it('is returned despite a wrong CRC if checkCrc is false', () => {
     const batch = broken((b) => b.writeUInt32BE(1, 17), false);
     expect(drain(readerOf(batch, { checkCrc: false }))).toEqual([10, 11, 12]);
   });
 
   it.each(WRITABLE.map((codec): [string, RecordCodec] => [codec.name, codec]))(
-    'one that inflates beyond the bound is refused, and just up to it is not: %s',
+    'is reported if it inflates beyond the limit, and is accepted at the limit: %s',
     (_name, codec) => {
       const writer = new RecordBatchWriter();
       writer.append({ value: Buffer.alloc(1_000_000) }, 1);
@@ -538,7 +538,7 @@ describe('a poison batch', () => {
     },
   );
 
-  it('the good records before a broken one are handed out first; the position stands at the broken one', () => {
+  it('is reported after the valid records before it; the position is the offset of the broken record', () => {
     const good = [0x0c, 0, 0, 0, 1, 1, 0];
     const reader = readerOf(withRecords([...good, 0x0c, 0, 0, 2, 0x10, 1, 0], 2), {
       fetchOffset: 10,
@@ -549,39 +549,39 @@ describe('a poison batch', () => {
     expect([before, error.offset, error.nextOffset]).toEqual([[], 11, 15]);
   });
 
-  it('with fewer records than bytes is reported behind those it admits: the others may be hidden', () => {
+  it('is reported if bytes follow its claimed records, because they may be hidden records', () => {
     const { before, error } = poison(readerOf(broken((b) => b.writeInt32BE(2, 57))));
     expect(before).toEqual([10, 11]);
     expect(error.message).toMatch(/follow the last/);
     expect(error).toMatchObject({ offset: 12, nextOffset: 13 });
   });
 
-  it('offsets that do not rise are refused: no record comes twice', () => {
+  it('is reported if its offsets do not increase: no record is returned twice', () => {
     const record = [0x0c, 0, 0, 2, 1, 1, 0];
     const { before, error } = poison(readerOf(withRecords([...record, ...record], 2)));
     expect([before, error.offset]).toEqual([[11], 12]);
   });
 
-  it('stays reported: every further call throws the same', () => {
+  it('is reported again by every further call', () => {
     const reader = readerOf(broken((b) => (b[16] = 3)));
     const first = poison(reader).error;
     expect(() => reader.next(1)).toThrow(first);
     expect(reader.done).toBe(false);
   });
 
-  it('a next offset that leads nowhere is not offered', () => {
+  it('has no nextOffset if that offset would not move forward', () => {
     const batch = broken((b) => (b[16] = 1));
     expect(poison(readerOf(batch, { fetchOffset: 40 })).error.nextOffset).toBeUndefined();
   });
 
-  it('seeking to the next offset leaves it behind', () => {
+  it('is skipped by seeking to nextOffset', () => {
     const bad = withRecords([0x40, 0, 0, 0, 1, 1, 0], 1);
     const { error } = poison(readerOf([bad, batchOf([15, 16])], { fetchOffset: 10 }));
     const again = readerOf([batchOf([15, 16])], { fetchOffset: error.nextOffset ?? -1 });
     expect(drain(again)).toEqual([15, 16]);
   });
 
-  it('a control batch that cannot be read is poison where transactions matter', () => {
+  it('is reported for an unreadable control batch with read_committed', () => {
     const bad = marker('abort', 1n, 10);
     bad[61] = 0x7e;
     sealBatch(bad);

@@ -7,7 +7,7 @@ import { openRecords, type InflateLimits } from './batch-records.js';
 import { readBatchHeader } from './batch-validation.js';
 import { standardCodecs, type CodecRegistry } from '../codecs.js';
 import { readControlType } from './control-batch.js';
-import { HeaderNames } from '../header-names.js';
+import { HeaderNameCache } from '../header-name-cache.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 import { OpenBatch, type RecordOrigin } from './open-batch.js';
 import { RecordChunks } from './record-chunks.js';
@@ -15,33 +15,35 @@ import { RecordChunks } from './record-chunks.js';
 export interface RecordBatchReaderOptions {
   readonly topic: string;
   readonly partition: number;
-  /** What the broker was asked for: records below it are left out. */
+  /** The requested offset: records below it are skipped. */
   readonly fetchOffset: number;
   /** Default `'read_committed'`. */
   readonly isolation?: Isolation;
-  /** The response's list for this partition; only looked at with `'read_committed'`. */
+  /** The aborted-transaction list of this partition; used only with `'read_committed'`. */
   readonly abortedTransactions?: readonly AbortedTransaction[];
   /** Default true. */
   readonly checkCrc?: boolean;
   /** Default 64 MiB. */
   readonly maxInflatedBytes?: number;
   readonly codecs?: CodecRegistry;
-  /** Share one instance between the readers of a session: small responses then share their memory. */
+  /** Share one instance between the readers of a session, so that small responses share memory. */
   readonly chunks?: RecordChunks;
-  /** Share one instance between the readers of a session: header keys are then recognised at once. */
-  readonly headerNames?: HeaderNames;
+  /**
+   * Share one instance between the readers of a session, so that each header key is decoded once.
+   */
+  readonly headerNames?: HeaderNameCache;
 }
 
 const DEFAULT_MAX_INFLATED_BYTES = 64 * 1024 * 1024;
-const NOTHING = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Hands out the records of one partition of a fetch response, a few at a time, and decodes only
+ * Returns the records of one partition of a fetch response, a few at a time, and decodes only
  * those.
  *
- * On trouble the records before it are handed out first; the next call throws, and so does every
- * call after it. `position` then stands at the trouble: inside a batch, where its first records
- * were good.
+ * If a batch is broken, the records before it are returned first. The next call throws, and so does
+ * every later call. `position` is then the offset of the error, which may be inside a batch whose
+ * first records were valid.
  */
 export class RecordBatchReader {
   private bytes: Buffer;
@@ -50,14 +52,14 @@ export class RecordBatchReader {
   private failure: Error | undefined;
   private currentPosition: number;
   private currentEpoch = -1;
-  /** Bytes that the call under way may still hand out. */
-  private room = 0;
+  /** The number of bytes that the current call may still return. */
+  private bytesLeft = 0;
   private readonly origin: RecordOrigin;
   private readonly limits: InflateLimits;
   private readonly checkCrc: boolean;
   private readonly aborted: AbortedTransactions | undefined;
 
-  /** `records` may hold any number of batches, none included; the last one may be cut off. */
+  /** `records` may contain any number of batches, including none; the last one may be truncated. */
   constructor(records: Buffer, options: RecordBatchReaderOptions) {
     this.bytes = records;
     this.currentPosition = options.fetchOffset;
@@ -65,7 +67,7 @@ export class RecordBatchReader {
     this.origin = {
       topic: options.topic,
       partition: options.partition,
-      names: options.headerNames ?? new HeaderNames(),
+      names: options.headerNames ?? new HeaderNameCache(),
       chunks: options.chunks ?? new RecordChunks(),
     };
     this.limits = {
@@ -78,49 +80,55 @@ export class RecordBatchReader {
   }
 
   /**
-   * The offset to go on from after what was handed out. Behind a batch's last record it is the
-   * batch's end, whatever compaction removed there; it passes control, aborted and emptied
-   * batches as `next` does, and never goes back.
+   * The offset to continue from after the returned records. After the last record of a batch it is
+   * the end of the batch, including offsets that compaction removed. It moves past control, aborted
+   * and empty batches as `next` does, and never moves back.
    */
   get position(): number {
     return this.currentPosition;
   }
 
-  /** Leader epoch of the batch that `position` is in or just behind; -1 before the first. */
+  /**
+   * The leader epoch of the batch that contains or precedes `position`; -1 before the first batch.
+   */
   get leaderEpoch(): number {
     return this.currentEpoch;
   }
 
-  /** Everything was handed out or passed. Never true after a failure. */
+  /** Returns whether everything was returned or skipped. Never true after a failure. */
   get done(): boolean {
     return this.failure === undefined && this.open === undefined && this.at >= this.bytes.length;
   }
 
-  /** What is not entered yet. The response stays in memory until `done`, or until the reader is dropped. */
+  /**
+   * The size of the batches that are not opened yet. The response stays in memory until `done`, or
+   * until the reader is dropped.
+   */
   get remainingBytes(): number {
     return this.bytes.length - this.at;
   }
 
   /**
-   * Up to `max` records in the order of their offsets, the last of them the one that reaches
-   * `maxBytes`; none only when the reader is done. Throws PoisonBatchError, or
-   * MalformedResponseError when not even the first batch is whole.
+   * Returns up to `max` records in offset order. The record that reaches `maxBytes` is the last
+   * one. Returns none only when the reader is done. Throws PoisonBatchError, or
+   * MalformedResponseError if not even the first batch is complete.
    */
   next(max: number, maxBytes = Infinity): BrokerRecord[] {
     if (this.failure !== undefined) throw this.failure;
     const records: BrokerRecord[] = [];
-    this.room = maxBytes;
+    this.bytesLeft = maxBytes;
     try {
-      while (records.length < max && this.room > 0 && this.advance()) this.drain(records, max);
+      while (records.length < max && this.bytesLeft > 0 && this.openNextBatch())
+        this.readRecords(records, max);
     } catch (error) {
-      this.failure = this.explain(error);
+      this.failure = this.toBrokerError(error);
       if (records.length === 0) throw this.failure;
     }
     return records;
   }
 
-  /** Makes sure that a batch is open; false when there is none left. */
-  private advance(): boolean {
+  /** Opens the next batch if none is open; returns false when there is none left. */
+  private openNextBatch(): boolean {
     while (this.open === undefined) {
       if (this.at >= this.bytes.length) return false;
       const header = readBatchHeader(this.bytes, this.at, this.checkCrc);
@@ -129,26 +137,26 @@ export class RecordBatchReader {
         return false;
       }
       this.currentEpoch = header.leaderEpoch;
-      this.enter(header);
+      this.openBatch(header);
     }
     return true;
   }
 
-  private enter(header: BatchHeader): void {
+  private openBatch(header: BatchHeader): void {
     try {
-      if (this.hasRecordsToGive(header)) {
+      if (this.isReadable(header)) {
         this.open = new OpenBatch(this.origin, header, openRecords(header, this.limits));
       }
     } catch (error) {
       throw withNextOffset(error, header.lastOffset + 1);
     }
     this.at = header.end;
-    if (this.open === undefined) this.leave(header.lastOffset + 1);
+    if (this.open === undefined) this.passBatch(header.lastOffset + 1);
   }
 
-  private hasRecordsToGive(header: BatchHeader): boolean {
+  private isReadable(header: BatchHeader): boolean {
     if (header.isControl) {
-      this.obey(header);
+      this.endTransaction(header);
       return false;
     }
     if (header.lastOffset < this.currentPosition) return false;
@@ -156,21 +164,21 @@ export class RecordBatchReader {
     return !this.aborted.isAborted(header.producerId, header.lastOffset);
   }
 
-  private obey(header: BatchHeader): void {
+  private endTransaction(header: BatchHeader): void {
     if (this.aborted === undefined || header.count === 0) return;
     const type = readControlType(openRecords(header, this.limits));
     if (type !== undefined) this.aborted.end(header.producerId, header.lastOffset, type);
   }
 
-  private drain(records: BrokerRecord[], max: number): void {
+  private readRecords(records: BrokerRecord[], max: number): void {
     const open = this.open;
     if (open === undefined) return;
     try {
-      while (open.remaining > 0 && records.length < max && this.room > 0) {
+      while (open.remaining > 0 && records.length < max && this.bytesLeft > 0) {
         const record = open.next(this.currentPosition);
         if (record === undefined) continue;
         records.push(record);
-        this.room -= record.sizeInBytes;
+        this.bytesLeft -= record.sizeInBytes;
         this.currentPosition = record.offset + 1;
       }
       if (open.remaining > 0) return;
@@ -178,16 +186,19 @@ export class RecordBatchReader {
     } catch (error) {
       throw withNextOffset(error, open.nextOffset);
     }
-    this.leave(open.nextOffset);
+    this.passBatch(open.nextOffset);
   }
 
-  private leave(nextOffset: number): void {
+  private passBatch(nextOffset: number): void {
     this.open = undefined;
     this.currentPosition = Math.max(this.currentPosition, nextOffset);
     if (this.at >= this.bytes.length) this.release();
   }
 
-  /** A broker fills its answer up to a byte limit and may cut the last batch; never the first one (KIP-74). */
+  /**
+   * Ignores a truncated batch. A broker fills its response up to a byte limit and may truncate the
+   * last batch, but never the first one (KIP-74).
+   */
   private stopAtPartial(): void {
     const { topic, partition } = this.origin;
     if (this.at === 0) {
@@ -198,13 +209,13 @@ export class RecordBatchReader {
     this.release();
   }
 
-  /** Lets go of the response. */
+  /** Releases the memory of the response. */
   private release(): void {
-    this.bytes = NOTHING;
+    this.bytes = NO_BYTES;
     this.at = 0;
   }
 
-  private explain(error: unknown): Error {
+  private toBrokerError(error: unknown): Error {
     this.open = undefined;
     this.release();
     if (!(error instanceof MalformedBytesError)) return error as Error;
@@ -226,7 +237,10 @@ export class RecordBatchReader {
   }
 }
 
-/** The header was believed before this went wrong, so its range tells where the batch ends. */
+/**
+ * Adds the end of the batch to an error. The header was validated before the error occurred, so its
+ * range is correct.
+ */
 function withNextOffset(error: unknown, nextOffset: number): unknown {
   if (!(error instanceof MalformedBytesError)) return error;
   return new MalformedBytesError(error.message, { cause: error.cause, nextOffset });

@@ -8,7 +8,7 @@ import { RecordBatchReader } from './record-batch-reader.js';
 import { RecordBatchWriter } from './record-batch-writer.js';
 import type { RecordContent } from './record-size.js';
 
-/** kafkajs's own encoder and decoder: another reading of the same specification. */
+/** Encoder and decoder of kafkajs: an independent implementation of the same specification. */
 type KafkajsHeaders = Record<string, Buffer | null | (Buffer | null)[]>;
 interface KafkajsRecord {
   readonly offset: string;
@@ -102,8 +102,8 @@ function readAll(batch: Buffer, fetchOffset: number, step = 1000) {
   }));
 }
 
-describe('what one side writes the other side reads', () => {
-  it('our reader reads what our writer wrote, however many it is asked for at a time', () => {
+describe('record batch round trips', () => {
+  it('our reader reads what our writer wrote, for any number of records per call', () => {
     const offset = fc.oneof(fc.nat(), fc.integer({ min: 2 ** 50, max: 2 ** 53 - 100 }));
     fc.assert(
       fc.property(
@@ -167,7 +167,7 @@ describe('what one side writes the other side reads', () => {
         const written = contents.map(withSoundNames).map(withoutNullHeaders);
         const batch = await encodeByKafkajs(written, packed);
         expect(new BatchHeader(batch).isCrcRight()).toBe(true);
-        // kafkajs keeps headers in an object, so it writes those of one key together.
+        // kafkajs keeps headers in an object, so it writes all values of one key together.
         const read = readAll(batch, 0).map((record) => ({
           ...record,
           headers: asKafkajsHeaders(record.headers),
@@ -205,12 +205,15 @@ async function encodeByKafkajs(contents: readonly Dated[], packed: boolean): Pro
   return encoder.buffer;
 }
 
-/** kafkajs keeps headers in a plain object, where "constructor" and its like are taken already. */
+/**
+ * Replaces names such as "constructor", which exist already in the plain object that kafkajs uses
+ * for headers.
+ */
 function withSoundNames(content: Dated): Dated {
   return { ...content, headers: content.headers.filter(({ key }) => !(key in {})) };
 }
 
-/** kafkajs cannot write a null header value. */
+/** Removes null header values, which kafkajs cannot write. */
 function withoutNullHeaders(content: Dated): Dated {
   return { ...content, headers: content.headers.filter(({ value }) => value !== null) };
 }

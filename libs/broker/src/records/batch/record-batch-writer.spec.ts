@@ -7,7 +7,7 @@ import { RecordBatchReader } from './record-batch-reader.js';
 
 const source = { topic: 'orders', partition: 0, fetchOffset: 0 };
 
-describe('the record batch writer', () => {
+describe('RecordBatchWriter', () => {
   it('writes the layout of format 2, byte for byte', () => {
     const writer = new RecordBatchWriter();
     writer.append({ key: 'k', value: 'vv', headers: [{ key: 'h', value: null }] }, 1000);
@@ -44,7 +44,7 @@ describe('the record batch writer', () => {
     );
   });
 
-  it('without idempotence producer, epoch and sequence are -1, and a broker fills in the rest', () => {
+  it('writes -1 for producer, epoch and sequence without idempotence; a broker fills in offset and epoch', () => {
     const writer = new RecordBatchWriter();
     writer.append({ value: 'v' }, 1);
     expect(new BatchHeader(writer.finish())).toMatchObject({
@@ -57,7 +57,7 @@ describe('the record batch writer', () => {
     });
   });
 
-  it('tells its size and count as it goes, and grows as needed', () => {
+  it('reports size and count while it appends, and grows as needed', () => {
     const writer = new RecordBatchWriter(1);
     let expected = 61;
     for (let index = 0; index < 200; index++) {
@@ -74,14 +74,14 @@ describe('the record batch writer', () => {
     expect(new RecordBatchReader(batch, source).next(500)).toHaveLength(200);
   });
 
-  it('the largest timestamp is that of any record, not of the last', () => {
+  it('writes the largest timestamp of any record, not that of the last', () => {
     const writer = new RecordBatchWriter();
     for (const timestamp of [-5, 100, 20]) writer.append({ value: null }, timestamp);
     const header = new BatchHeader(writer.finish());
     expect([header.baseTimestamp, header.maxTimestamp]).toEqual([-5, 100]);
   });
 
-  it('packs the records as one gzip block', () => {
+  it('compresses the records as one gzip block', () => {
     const plain = new RecordBatchWriter();
     const packed = new RecordBatchWriter();
     for (const writer of [plain, packed]) {
@@ -94,7 +94,7 @@ describe('the record batch writer', () => {
     expect(gunzipSync(batch.subarray(61))).toEqual(plain.finish().subarray(61));
   });
 
-  it.each([5, undefined, {}, ['a']])('refuses %j as a value and stays as it was', (value) => {
+  it.each([5, undefined, {}, ['a']])('rejects %j as a value and keeps its state', (value) => {
     const writer = new RecordBatchWriter();
     writer.append({ value: 'good' }, 1);
     const before = writer.sizeInBytes;
@@ -109,20 +109,20 @@ describe('the record batch writer', () => {
     expect(texts).toEqual(['good', 'good too']);
   });
 
-  it('refuses a header without a key, which no reader accepts', () => {
+  it('rejects a header without a key, which no reader accepts', () => {
     const writer = new RecordBatchWriter();
     const headers = [{ key: null as unknown as string, value: 'v' }];
     expect(() => writer.append({ value: 'v', headers }, 1)).toThrow(InvalidOptionError);
   });
 
-  it('refuses times that lie too far apart to be told exactly', () => {
+  it('rejects timestamps whose difference is not a safe integer', () => {
     const writer = new RecordBatchWriter();
     writer.append({ value: 'v' }, -(2 ** 53) + 1);
     expect(() => writer.append({ value: 'v' }, 2 ** 53 - 1)).toThrow(InvalidOptionError);
     expect(writer.count).toBe(1);
   });
 
-  it.each([Number.NaN, 2 ** 53, 1.5])('refuses %d as a time', (timestamp) => {
+  it.each([Number.NaN, 2 ** 53, 1.5])('rejects %d as a timestamp', (timestamp) => {
     const writer = new RecordBatchWriter();
     expect(() => writer.append({ value: 'v' }, timestamp)).toThrow(InvalidOptionError);
     expect(writer.count).toBe(0);

@@ -6,27 +6,27 @@ import { sealBatch, type ProducerStamp } from './encoded-batch.js';
 import { maxSizeOfRecord, type RecordContent } from './record-size.js';
 
 export interface BatchOptions extends Partial<ProducerStamp> {
-  /** Default 0: a broker writes its own. */
+  /** Default 0; a broker writes its own. */
   readonly baseOffset?: number;
-  /** Default -1: a broker writes its own. */
+  /** Default -1; a broker writes its own. */
   readonly leaderEpoch?: number;
-  /** Default: that of the last record. Larger where compaction took the last ones away. */
+  /** Default: the delta of the last record. Larger if compaction removed the last records. */
   readonly lastOffsetDelta?: number;
   readonly transactional?: boolean;
   readonly control?: boolean;
-  /** Default: the records stay as they are. */
+  /** Default: the records are not compressed. */
   readonly codec?: RecordCodec;
 }
 
 const DEFAULT_CAPACITY = 4096;
-/** Up to here a loop beats the call into native code. */
+/** A loop is faster than the call into native code up to this length. */
 const SHORT_TEXT = 40;
 const SHORT_BYTES = 16;
 
 /**
- * Builds one record batch: `append` writes each record into its final place, `finish` fills in
- * the header. For one batch; then make another. What `finish` gives is the writer's own memory,
- * not a copy.
+ * Builds one record batch: `append` writes each record into its final position, `finish` fills in
+ * the header. A writer builds one batch only. The buffer that `finish` returns is the writer's own
+ * memory, not a copy.
  */
 export class RecordBatchWriter {
   private bytes: Buffer;
@@ -36,7 +36,7 @@ export class RecordBatchWriter {
   private baseTimestamp = -1;
   private latestTimestamp = -1;
 
-  /** `capacity` saves growing where the size of the batch is about known. */
+  /** Choose `capacity` near the expected size of the batch to avoid growing. */
   constructor(capacity = DEFAULT_CAPACITY) {
     this.bytes = Buffer.allocUnsafeSlow(Math.max(capacity, BATCH.records));
   }
@@ -45,19 +45,19 @@ export class RecordBatchWriter {
     return this.appended;
   }
 
-  /** Of the batch as it stands, before compression. */
+  /** The current size of the batch, before compression. */
   get sizeInBytes(): number {
     return this.at;
   }
 
-  /** Of the latest record; -1 while there is none. */
+  /** The largest timestamp of the records; -1 while there is none. */
   get maxTimestamp(): number {
     return this.latestTimestamp;
   }
 
   /**
-   * Adds a record and returns the bytes it took. The offset delta may skip ahead, as compaction
-   * leaves it. A record that cannot be written throws and leaves the batch as it was.
+   * Adds a record and returns its size in bytes. The offset delta may skip ahead, as after
+   * compaction. If the record cannot be written, `append` throws and the batch keeps its state.
    */
   append(record: RecordContent, timestamp: number, offsetDelta = this.lastDelta + 1): number {
     const bound = maxSizeOfRecord(record);
@@ -65,7 +65,8 @@ export class RecordBatchWriter {
     const start = this.at;
     const base = this.appended === 0 ? timestamp : this.baseTimestamp;
     requireTime(timestamp, timestamp - base);
-    // The length comes first and is known last. Its own length is guessed from the bound.
+    // The length precedes the record but is known last. The size of the length field is estimated
+    // from the upper bound.
     const guess = sizeOfVarint(bound);
     const end = this.writeBody(record, start + guess, timestamp - base, offsetDelta);
     const length = end - start - guess;
@@ -81,9 +82,10 @@ export class RecordBatchWriter {
     return prefix + length;
   }
 
-  /** The batch, its header filled in. */
+  /** Returns the batch with its header filled in. */
   finish(options: BatchOptions = {}): Buffer {
-    const batch = options.codec === undefined ? this.plain() : this.packed(options.codec);
+    const batch =
+      options.codec === undefined ? this.uncompressed() : this.compressed(options.codec);
     writeSafeInt64(batch, BATCH.baseOffset, options.baseOffset ?? 0);
     batch.writeInt32BE(batch.length - FRAME_BYTES, BATCH.length);
     batch.writeInt32BE(options.leaderEpoch ?? -1, BATCH.leaderEpoch);
@@ -103,11 +105,11 @@ export class RecordBatchWriter {
     return batch;
   }
 
-  private plain(): Buffer {
+  private uncompressed(): Buffer {
     return this.bytes.subarray(0, this.at);
   }
 
-  private packed(codec: RecordCodec): Buffer {
+  private compressed(codec: RecordCodec): Buffer {
     const block = codec.compress(this.bytes.subarray(BATCH.records, this.at));
     const batch = Buffer.allocUnsafeSlow(BATCH.records + block.length);
     batch.set(block, BATCH.records);
@@ -160,7 +162,7 @@ function requireTime(timestamp: number, delta: number): void {
   );
 }
 
-/** Kafka's header values may be null, its header keys may not. */
+/** Writes the key of a header. Kafka allows null for header values, but not for header keys. */
 function writeHeaderKey(bytes: Buffer, at: number, key: string): number {
   if (typeof key === 'string') return writeText(bytes, at, key);
   throw new InvalidOptionError(`A header's key is a string; this one is of type ${typeof key}.`);
@@ -193,7 +195,7 @@ function writeText(bytes: Buffer, at: number, text: string): number {
   return writeVarint(bytes, at, written) + written;
 }
 
-/** Undefined as soon as a character is met that takes more than one byte. */
+/** Returns undefined at the first character that takes more than one byte. */
 function writeShortAscii(bytes: Buffer, at: number, text: string): number | undefined {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -1,6 +1,6 @@
 import { CHUNK_BYTES, RecordChunks } from './record-chunks.js';
 
-describe('record chunks', () => {
+describe('RecordChunks', () => {
   it('small pieces share one chunk and never overlap', () => {
     const chunks = new RecordChunks();
     const pieces = Array.from({ length: 10 }, () => chunks.take(1000));
@@ -8,7 +8,7 @@ describe('record chunks', () => {
     expect(pieces.map(({ start }) => start)).toEqual(pieces.map((_, index) => index * 1000));
   });
 
-  it('a piece that does not fit any more begins another chunk', () => {
+  it('starts another chunk if a piece no longer fits', () => {
     const chunks = new RecordChunks();
     const first = chunks.take(7000);
     const second = chunks.take(7000);
@@ -19,7 +19,7 @@ describe('record chunks', () => {
   });
 
   it.each([1, 100, CHUNK_BYTES / 2, CHUNK_BYTES / 2 + 1, CHUNK_BYTES, 5 * CHUNK_BYTES])(
-    'a piece of %d bytes pins a chunk at most, or its own size',
+    'a piece of %d bytes keeps at most one chunk, or its own size',
     (size) => {
       const { bytes, start } = new RecordChunks().take(size);
       expect(bytes.buffer.byteLength).toBeLessThanOrEqual(Math.max(CHUNK_BYTES, size));

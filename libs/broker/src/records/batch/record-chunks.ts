@@ -1,16 +1,21 @@
-/** A record that is held pins at most this much, or its own size where that is more. */
+/**
+ * The size of a shared chunk. A retained record keeps at most this much memory, or its own size if
+ * that is larger.
+ */
 export const CHUNK_BYTES = 16 * 1024;
 
-/** A stretch of memory that belongs to records; `start` is where the bytes asked for begin in it. */
+/**
+ * A range of memory that belongs to records; `start` is the position of the requested bytes in it.
+ */
 export interface RecordChunk {
   readonly bytes: Buffer;
   readonly start: number;
 }
 
 /**
- * Where record bytes are copied to when they leave a fetch response. What is large gets memory of
- * exactly its size; what is small shares a chunk with what came before and after it, so that a
- * trickle of single records does not cost a chunk each. One instance may serve any number of readers.
+ * Allocates the memory to which record bytes are copied out of a fetch response. A large piece gets
+ * memory of exactly its size. Small pieces share a chunk, so that a slow stream of single records
+ * does not cost one chunk each. One instance may serve any number of readers.
  */
 export class RecordChunks {
   private shared: Buffer | undefined;

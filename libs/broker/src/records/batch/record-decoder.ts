@@ -3,10 +3,10 @@ import type { RecordBounds } from './log-record.js';
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 
 /**
- * Finds the parts of one record after the other in the records section of a batch. It creates
- * nothing: each `read` writes its findings into the fields of this one object. A record is
- * checked whole before `read` returns, its headers included, so that nothing behind it has to
- * look again. Throws MalformedBytesError and nothing else.
+ * Finds the parts of one record after the other in the records section of a batch. Allocates
+ * nothing: each `read` writes its results into the fields of this object. A record, including its
+ * headers, is validated completely before `read` returns, so that later code needs no checks.
+ * Throws only MalformedBytesError.
  */
 export class RecordDecoder implements RecordBounds {
   timestampDelta = 0;
@@ -32,7 +32,7 @@ export class RecordDecoder implements RecordBounds {
     this.sectionEnd = end;
   }
 
-  /** How much of the section is not read yet. */
+  /** The number of unread bytes in the section. */
   get rest(): number {
     return this.sectionEnd - this.cursor.position;
   }
@@ -52,7 +52,8 @@ export class RecordDecoder implements RecordBounds {
         `a record claims ${length} bytes, the batch has ${this.sectionEnd - this.recordStart} left`,
       );
     }
-    // From here on nothing is read beyond the record, so a broken part cannot reach its neighbour.
+    // The limit prevents reads beyond the record, so that a broken part cannot reach the next
+    // record.
     cursor.limit = this.recordEnd;
     cursor.position++;
     this.timestampDelta = cursor.varlong();
@@ -72,7 +73,7 @@ export class RecordDecoder implements RecordBounds {
     this.headerCount = count;
     this.headersStart = cursor.position;
     this.headersEnd = this.recordEnd;
-    // A header takes two bytes at least: this bounds the loop by what is really there.
+    // A header takes at least two bytes, so this check bounds the loop by the bytes that exist.
     if (count < 0 || count * 2 > this.recordEnd - cursor.position) {
       throw new MalformedBytesError(`a record claims ${count} headers, more than its bytes hold`);
     }
@@ -88,7 +89,7 @@ export class RecordDecoder implements RecordBounds {
     }
   }
 
-  /** Reads a length and makes sure that so many bytes are there; -1 is Kafka's null. */
+  /** Reads a length and checks that the record has so many bytes; -1 is Kafka's null. */
   private partLength(part: string): number {
     const length = this.cursor.varint();
     if (length < -1 || length > this.recordEnd - this.cursor.position) {

@@ -15,8 +15,8 @@ const record = fc.record({
   }),
 });
 
-describe('the size of a record', () => {
-  it('is exactly what the writer then takes, and never above the cheap bound', () => {
+describe('sizeOfRecord and maxSizeOfRecord', () => {
+  it('sizeOfRecord equals the size that the writer uses, and never exceeds maxSizeOfRecord', () => {
     fc.assert(
       fc.property(
         record,
@@ -33,7 +33,7 @@ describe('the size of a record', () => {
     );
   });
 
-  it('the bound covers a long value of the widest characters', () => {
+  it('maxSizeOfRecord covers a long value of the widest characters', () => {
     const content = { key: '\u20ac'.repeat(3000), value: '\u20ac'.repeat(100_000) };
     expect(maxSizeOfRecord(content)).toBeGreaterThanOrEqual(
       sizeOfRecord(content, 2 ** 52, 2 ** 30),

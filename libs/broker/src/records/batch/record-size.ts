@@ -2,22 +2,22 @@ import type { OutgoingHeader } from '../../port/record.js';
 import { BATCH } from './batch-layout.js';
 import { sizeOfVarint, sizeOfVarlong } from '../bytes.js';
 
-/** What a record is made of, wherever it goes. Strings become UTF-8; an absent key is null. */
+/** The content of a record to be written. Strings become UTF-8; a missing key is null. */
 export interface RecordContent {
   readonly key?: Buffer | string | null;
   readonly value: Buffer | string | null;
   readonly headers?: readonly OutgoingHeader[];
 }
 
-/** What a batch takes besides its records. */
+/** The size of a batch without records. */
 export const BATCH_OVERHEAD = BATCH.records;
 
 type Part = Buffer | string | null | undefined;
 
-/** Length, attributes, timestamp and offset delta, header count at their longest. */
+/** The maximum sizes of length, attributes, timestamp delta, offset delta and header count. */
 const LONGEST_FRAMING = 5 + 1 + 8 + 5 + 5;
 
-/** The bytes that a record takes in a batch, exactly, before compression. */
+/** Returns the exact size of a record in a batch, in bytes, before compression. */
 export function sizeOfRecord(
   record: RecordContent,
   timestampDelta: number,
@@ -30,7 +30,7 @@ export function sizeOfRecord(
   return sizeOfVarint(body) + body;
 }
 
-/** Never less than `sizeOfRecord`, and a good deal cheaper: it does not look into strings. */
+/** Returns an upper bound of `sizeOfRecord`. Much cheaper, because strings are not examined. */
 export function maxSizeOfRecord(record: RecordContent): number {
   let size = LONGEST_FRAMING + maxSizeOfPart(record.key) + maxSizeOfPart(record.value);
   for (const header of record.headers ?? []) {
@@ -45,7 +45,7 @@ function sizeOfPart(part: Part): number {
   return sizeOfVarint(length) + length;
 }
 
-/** A UTF-16 unit takes three bytes of UTF-8 at most. */
+/** Uses three bytes per UTF-16 unit, which is the maximum in UTF-8. */
 function maxSizeOfPart(part: Part): number {
   if (part === null || part === undefined) return 1;
   return 5 + (typeof part === 'string' ? part.length * 3 : part.length);

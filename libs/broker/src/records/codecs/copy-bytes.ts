@@ -1,7 +1,9 @@
-/** Up to here a loop beats the call into native code. */
+/** A loop is faster than the call into native code up to this length. */
 const SHORT = 32;
 
-/** Copies the bytes of `source` from `from` to `end`; returns the position behind them in `target`. */
+/**
+ * Copies the bytes of `source` from `from` to `end`; returns the position after them in `target`.
+ */
 export function copyBytes(
   source: Uint8Array,
   from: number,

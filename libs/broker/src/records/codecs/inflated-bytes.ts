@@ -1,16 +1,16 @@
 import { MalformedBytesError } from '../malformed-bytes-error.js';
 import { copyBytes } from './copy-bytes.js';
 
-/** Up to here a loop beats the call into native code. */
+/** A loop is faster than the call into native code up to this length. */
 const SHORT_REPEAT = 24;
 const LEAST_BYTES = 1024;
 
 /**
- * What comes out of a block that is being unpacked. It grows with what is really written, never
- * by what a block says of itself, and not beyond its bound.
+ * The output of a block that is being inflated. Grows with the bytes that are written, never by a
+ * size that the block claims, and not beyond the limit.
  */
 export class InflatedBytes {
-  /** How much of `bytes` is written. */
+  /** The number of bytes written to `bytes`. */
   length = 0;
   private bytes: Buffer;
 
@@ -21,17 +21,17 @@ export class InflatedBytes {
     this.bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(guess, LEAST_BYTES)));
   }
 
-  /** Not a copy. */
+  /** Returns a view, not a copy. */
   finish(): Buffer {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** What was written from `start` on, until more is. */
+  /** Returns the bytes from `start` on; the view is valid until more bytes are written. */
   written(start: number): Uint8Array {
     return this.bytes.subarray(start, this.length);
   }
 
-  /** Copies `source` from `from` to `end`, which lie within it. */
+  /** Copies `source` from `from` to `end`; the range must be within `source`. */
   append(source: Uint8Array, from: number, end: number): void {
     this.reserve(end - from);
     this.length = copyBytes(source, from, end, this.bytes, this.length);
@@ -43,7 +43,10 @@ export class InflatedBytes {
     this.length += size;
   }
 
-  /** Writes again what stands `distance` back; a run may overlap itself. `floor` is the first byte that may be named. */
+  /**
+   * Repeats the bytes that start `distance` back; the range may overlap itself. `floor` is the
+   * first byte that may be referenced.
+   */
   repeat(distance: number, size: number, floor: number): void {
     if (distance < 1 || distance > this.length - floor) {
       throw new MalformedBytesError(`a copy starts ${distance} bytes back, before the first byte`);
@@ -51,7 +54,7 @@ export class InflatedBytes {
     this.reserve(size);
     const end = this.length + size;
     if (size <= SHORT_REPEAT) this.repeatByByte(distance, end);
-    else this.repeatByStretch(distance, end);
+    else this.repeatByCopy(distance, end);
     this.length = end;
   }
 
@@ -60,8 +63,11 @@ export class InflatedBytes {
     for (let at = this.length; at < end; at++) bytes[at] = bytes[at - distance] as number;
   }
 
-  /** What is written already is a whole number of repetitions: each round copies twice as much. */
-  private repeatByStretch(distance: number, end: number): void {
+  /**
+   * Doubles the copied size in each pass, because the bytes already written are a whole number of
+   * repetitions.
+   */
+  private repeatByCopy(distance: number, end: number): void {
     const from = this.length - distance;
     for (let at = this.length; at < end;) {
       const size = Math.min(at - from, end - at);

@@ -3,37 +3,40 @@ import { copyBytes } from './copy-bytes.js';
 import type { InflatedBytes } from './inflated-bytes.js';
 import type { MatchFinder } from './match-finder.js';
 
-/** A length of this much in a token goes on in the bytes behind it. */
-const LONG = 15;
+/** A length of this value in a token continues in the following bytes. */
+const LONG_LENGTH = 15;
 const SHORTEST_MATCH = 4;
 
-/** Never less than what `packLz4Block` writes for so many bytes. */
+/** Returns an upper bound of the size that `compressLz4Block` writes for so many bytes. */
 export function maxLz4BlockBytes(size: number): number {
   return size + Math.ceil(size / 255) + 16;
 }
 
-/** Packs the stretch as one block into `output` at `at`; returns the position behind it. At most 64 KiB. */
-export function packLz4Block(
+/**
+ * Compresses the range as one block into `output` at `at`; returns the position after it. The range
+ * may have at most 64 KiB.
+ */
+export function compressLz4Block(
   input: Uint8Array,
   [start, end]: readonly [start: number, end: number],
   finder: MatchFinder,
   output: Buffer,
   at: number,
 ): number {
-  finder.enter(start, end);
+  finder.startBlock(start, end);
   while (finder.find()) {
     const token = at;
     const length = finder.length - SHORTEST_MATCH;
     at = writeLiterals(input, finder.literals, finder.at, output, at);
     output[at++] = finder.distance & 0xff;
     output[at++] = finder.distance >>> 8;
-    output[token] = (output[token] as number) | Math.min(length, LONG);
+    output[token] = (output[token] as number) | Math.min(length, LONG_LENGTH);
     at = writeRest(length, output, at);
   }
   return writeLiterals(input, finder.literals, end, output, at);
 }
 
-/** A token without a match, and the literals behind it. */
+/** Writes a token without a match, and the literals after it. */
 function writeLiterals(
   input: Uint8Array,
   from: number,
@@ -42,20 +45,20 @@ function writeLiterals(
   at: number,
 ): number {
   const length = end - from;
-  output[at++] = Math.min(length, LONG) << 4;
+  output[at++] = Math.min(length, LONG_LENGTH) << 4;
   at = writeRest(length, output, at);
   return copyBytes(input, from, end, output, at);
 }
 
 function writeRest(length: number, output: Buffer, at: number): number {
-  if (length < LONG) return at;
-  let rest = length - LONG;
+  if (length < LONG_LENGTH) return at;
+  let rest = length - LONG_LENGTH;
   for (; rest >= 0xff; rest -= 0xff) output[at++] = 0xff;
   output[at++] = rest;
   return at;
 }
 
-/** Unpacks the block that is exactly `block`; its matches may reach back to `floor`. */
+/** Inflates a block; `block` has exactly its bytes. Matches may reach back to `floor`. */
 export function inflateLz4Block(block: Uint8Array, output: InflatedBytes, floor: number): void {
   new Lz4Sequences(block).inflate(output, floor);
 }
@@ -65,27 +68,27 @@ class Lz4Sequences {
 
   constructor(private readonly block: Uint8Array) {}
 
-  /** The last sequence has literals only. */
+  /** Reads sequences until the last one, which has literals only. */
   inflate(output: InflatedBytes, floor: number): void {
     for (;;) {
       const token = this.byte();
       this.copyLiterals(this.length(token >>> 4), output);
       if (this.at === this.block.length) return;
       const distance = this.byte() | (this.byte() << 8);
-      output.repeat(distance, this.length(token & LONG) + SHORTEST_MATCH, floor);
+      output.repeat(distance, this.length(token & LONG_LENGTH) + SHORTEST_MATCH, floor);
     }
   }
 
   private copyLiterals(length: number, output: InflatedBytes): void {
     const from = this.at;
-    if (length > this.block.length - from) throw cutOff();
+    if (length > this.block.length - from) throw truncatedError();
     this.at = from + length;
     output.append(this.block, from, this.at);
   }
 
-  /** Each byte of the block adds 255 at most, so that this cannot overflow. */
+  /** Reads a length. Each byte of the block adds at most 255, so this cannot overflow. */
   private length(length: number): number {
-    if (length < LONG) return length;
+    if (length < LONG_LENGTH) return length;
     let byte: number;
     do {
       byte = this.byte();
@@ -95,11 +98,11 @@ class Lz4Sequences {
   }
 
   private byte(): number {
-    if (this.at >= this.block.length) throw cutOff();
+    if (this.at >= this.block.length) throw truncatedError();
     return this.block[this.at++] as number;
   }
 }
 
-function cutOff(): MalformedBytesError {
+function truncatedError(): MalformedBytesError {
   return new MalformedBytesError('a block is cut off');
 }

@@ -4,7 +4,7 @@ import { inflateLz4Block, maxLz4BlockBytes } from './lz4-block.js';
 import { xxhash32 } from './xxhash32.js';
 
 const MAGIC = 0x184d2204;
-/** In a block's length: its bytes are as they were. */
+/** A flag in the length of a block: its bytes are not compressed. */
 export const STORED = 0x8000_0000;
 const LENGTH_BYTES = 4;
 const CHECKSUM_BYTES = 4;
@@ -20,16 +20,16 @@ const FLAG = {
 } as const;
 const VERSION = 0x40;
 
-/** What the descriptor says of the frame. */
+/** The content of a frame descriptor. */
 interface Lz4Frame {
   readonly flags: number;
   readonly maxBlockBytes: number;
   readonly contentSize: number | undefined;
-  /** Where its first block starts. */
+  /** The position of the first block. */
   readonly blocks: number;
 }
 
-/** Unpacks the frame that starts at `at`; returns where it ends. */
+/** Inflates the frame that starts at `at`; returns the position after it. */
 export function inflateLz4Frame(bytes: Uint8Array, at: number, output: InflatedBytes): number {
   const reader = new FrameBytes(bytes);
   const frame = readDescriptor(reader, at);
@@ -101,7 +101,7 @@ function requireSoundFlags(flags: number): void {
   }
 }
 
-/** 64 KiB, 256 KiB, 1 MiB, 4 MiB. */
+/** Returns 64 KiB, 256 KiB, 1 MiB or 4 MiB. */
 function blockBytesOf(descriptor: number): number {
   const code = descriptor >>> 4;
   if ((descriptor & 0x8f) === 0 && code >= 4) return 1 << (8 + 2 * code);
@@ -134,7 +134,7 @@ class FrameBytes {
     return this.view.getUint32(at, true);
   }
 
-  /** Rounded where it is larger than anything that could be right. */
+  /** Reads a number, rounded if it is larger than any valid size. */
   uint64(at: number): number {
     this.require(at, 8);
     return Number(this.view.getBigUint64(at, true));

@@ -1,5 +1,5 @@
 import { lz4 } from './lz4.js';
-import { lz4ByJava, text } from './packed-by-others.spec-support.js';
+import { lz4ByJava, text } from './reference-compressions.spec-support.js';
 import { xxhash32 } from './xxhash32.js';
 
 const LARGE = 8 * 1024 * 1024;
@@ -31,24 +31,24 @@ const stored = (content: string): number[] => [
 const checksumOf = (bytes: Buffer): number[] => word(xxhash32(bytes, 0, bytes.length));
 const inflated = (bytes: Buffer): string => lz4.inflate(bytes, LARGE).toString();
 
-/** "abcd", then eight bytes from four back, then "e". */
+/** A block that contains "abcd", then eight bytes from four back, then "e". */
 const COPYING = [0x44, ...Buffer.from('abcd'), 4, 0, 0x10, 0x65];
-/** Four bytes from four back, where nothing of this block stands. */
+/** A block that copies four bytes from four back, before its own start. */
 const REACHING_BACK = [0x00, 4, 0, 0x10, 0x66];
 
-describe('LZ4', () => {
-  it('is read as Java writes it', () => {
+describe('lz4', () => {
+  it('reads what Java writes', () => {
     expect(inflated(lz4ByJava)).toBe(text);
   });
 
-  it('is written as the only kind of frame that Java reads', () => {
+  it('writes the only kind of frame that Java reads', () => {
     const packed = lz4.compress(Buffer.from(text));
     expect(packed.subarray(0, 6)).toEqual(lz4ByJava.subarray(0, 6));
     expect(packed[6]).toBe(frame(INDEPENDENT, [])[6]);
     expect([...packed.subarray(-4)]).toEqual(END_MARK);
   });
 
-  it('is written with five bytes as they are at the end of a block, as the format demands', () => {
+  it('writes the last five bytes of a block as literals, as the format demands', () => {
     const packed = lz4.compress(Buffer.alloc(100, 'a'));
     expect([...packed.subarray(-10, -4)]).toEqual([0x50, ...Buffer.from('aaaaa')]);
   });
@@ -77,11 +77,11 @@ describe('LZ4', () => {
       ]),
       'checked',
     ],
-  ])('is read from a frame with %s', (_what, bytes, expected) => {
+  ])('reads a frame with %s', (_what, bytes, expected) => {
     expect(inflated(bytes)).toBe(expected);
   });
 
-  it('is read from frames that were put one behind the other', () => {
+  it('reads concatenated frames', () => {
     expect(inflated(Buffer.concat([lz4ByJava, lz4ByJava]))).toBe(text + text);
   });
 
@@ -127,23 +127,23 @@ describe('LZ4', () => {
       ]),
       /more than its frame says/,
     ],
-  ])('is refused where a frame %s', (_what, bytes, message) => {
+  ])('rejects a frame that %s', (_what, bytes, message) => {
     expect(() => inflated(bytes)).toThrow(message);
   });
 
-  it('is refused as soon as it goes beyond the bound, long before it is all unpacked', () => {
+  it('rejects output beyond the limit long before everything is inflated', () => {
     const bomb = frame(DEPENDENT, block(0x1f, 97, 1, 0, ...Array<number>(60_000).fill(255), 0, 0));
     expect(() => lz4.inflate(bomb, 100_000)).toThrow(/beyond 100000 bytes/);
   });
 });
 
-describe('xxHash', () => {
+describe('xxhash32', () => {
   it.each([
     ['', 0x02cc5d05],
     ['a', 0x550d7456],
     ['abc', 0x32d153ff],
     ['Nobody inspects the spammish repetition', 0xe2293b2f],
-  ])('of %j is the one of the specification', (given, expected) => {
+  ])('returns the value of the specification for %j', (given, expected) => {
     const bytes = Buffer.from(`x${given}x`);
     expect(xxhash32(bytes, 1, bytes.length - 1)).toBe(expected);
   });

@@ -1,18 +1,18 @@
 import { InflatedBytes } from './inflated-bytes.js';
-import { maxLz4BlockBytes, packLz4Block } from './lz4-block.js';
+import { maxLz4BlockBytes, compressLz4Block } from './lz4-block.js';
 import { inflateLz4Frame, STORED } from './lz4-frame.js';
 import { MatchFinder } from './match-finder.js';
 import { CODEC, type RecordCodec } from './record-codec.js';
 
 /**
- * The frame that Java's client writes, and the only kind that it reads: independent blocks of up
- * to 64 KiB, without checksums. Magic number, two bytes of descriptor, their checksum.
+ * The only frame that Java's client writes and reads: independent blocks of up to 64 KiB, without
+ * checksums. The bytes are the magic number, a descriptor of two bytes, and their checksum.
  */
 const HEADER = Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]);
 const END_MARK = Buffer.alloc(4);
 const BLOCK_BYTES = 64 * 1024;
 const LENGTH_BYTES = 4;
-/** Text of records comes to about this. */
+/** The typical compression ratio of text records. */
 const USUAL_RATIO = 4;
 
 export const lz4: RecordCodec = {
@@ -42,7 +42,7 @@ function compress(records: Uint8Array): Buffer {
   return output.subarray(0, at + END_MARK.length);
 }
 
-/** A block that packing would make longer is stored as it is. */
+/** Writes one block. A block that compression would enlarge is stored uncompressed. */
 function writeBlock(
   records: Uint8Array,
   stretch: readonly [start: number, end: number],
@@ -52,7 +52,7 @@ function writeBlock(
 ): number {
   const [start, end] = stretch;
   const block = at + LENGTH_BYTES;
-  const packedEnd = packLz4Block(records, stretch, finder, output, block);
+  const packedEnd = compressLz4Block(records, stretch, finder, output, block);
   if (packedEnd - block < end - start) {
     output.writeUInt32LE(packedEnd - block, at);
     return packedEnd;

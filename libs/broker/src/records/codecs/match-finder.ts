@@ -1,17 +1,20 @@
 const LARGEST_TABLE_BITS = 14;
 const SMALLEST_TABLE_BITS = 8;
-/** Knuth's multiplicative hash. */
-const GOLDEN = 0x9e3779b1;
-/** The longer nothing repeats, the larger the steps: bytes that do not compress go by quickly. */
+/** The multiplier of Knuth's multiplicative hash. */
+const HASH_MULTIPLIER = 0x9e3779b1;
+/** The step grows while nothing repeats, so that incompressible bytes are skipped quickly. */
 const STEPS_BEFORE_FASTER = 64;
-/** LZ4 lets no match start in the last 12 bytes, nor reach into the last 5; Snappy loses little by it. */
+/**
+ * LZ4 allows no match that starts in the last 12 bytes or reaches into the last 5. Snappy loses
+ * little by the same rule.
+ */
 const NO_MATCH_STARTS = 12;
 const NO_MATCH_REACHES = 5;
 
 /**
- * Finds what was there before: the half of packing that Snappy and LZ4 have in common. After
- * `find` the bytes from `literals` to `at` are new, and the `length` bytes from `at` on stand
- * `distance` further back too.
+ * Finds repeated bytes: the part of compression that Snappy and LZ4 share. After `find` the bytes
+ * from `literals` to `at` are new, and the `length` bytes from `at` on are repeated from `distance`
+ * bytes before.
  */
 export class MatchFinder {
   literals = 0;
@@ -30,25 +33,25 @@ export class MatchFinder {
     this.shift = 32 - tableBits;
   }
 
-  /** From here on only what lies between the two is looked at. Blocks come in their order. */
-  enter(start: number, end: number): void {
+  /** Restricts the search to the given range. Blocks must be passed in order. */
+  startBlock(start: number, end: number): void {
     this.start = this.literals = this.at = start;
     this.end = end;
     this.length = 0;
   }
 
-  /** False when the rest of the block is new, from `literals` on. */
+  /** Returns false when the rest of the block is new, from `literals` on. */
   find(): boolean {
     const { input, table, shift, start } = this;
     const lastStart = this.end - NO_MATCH_STARTS;
     let at = this.at + this.length;
     this.literals = at;
     if (this.length > 0 && at <= lastStart) {
-      table[Math.imul(wordAt(input, at - 2), GOLDEN) >>> shift] = at - 2;
+      table[Math.imul(wordAt(input, at - 2), HASH_MULTIPLIER) >>> shift] = at - 2;
     }
     for (let tries = STEPS_BEFORE_FASTER; at <= lastStart; at += tries++ >> 6) {
       const word = wordAt(input, at);
-      const slot = Math.imul(word, GOLDEN) >>> shift;
+      const slot = Math.imul(word, HASH_MULTIPLIER) >>> shift;
       const candidate = table[slot] as number;
       table[slot] = at;
       if (candidate < start || candidate >= at || wordAt(input, candidate) !== word) continue;

@@ -3,20 +3,23 @@ import { copyBytes } from './copy-bytes.js';
 import type { InflatedBytes } from './inflated-bytes.js';
 import type { MatchFinder } from './match-finder.js';
 
-/** What an element of a block is, by the low two bits of its first byte. */
+/** The kind of an element, given by the low two bits of its first byte. */
 const LITERAL = 0;
 const NEAR_COPY = 1;
 const FAR_COPY = 2;
-/** Literals up to this length have it in their first byte. */
+/** Literals up to this length have their length in the first byte. */
 const SHORT_LITERAL = 60;
 
-/** Never less than what `packSnappyBlock` writes for so many bytes. */
+/** Returns an upper bound of the size that `compressSnappyBlock` writes for so many bytes. */
 export function maxSnappyBlockBytes(size: number): number {
   return 32 + size + Math.ceil(size / 6);
 }
 
-/** Packs the stretch as one block into `output` at `at`; returns the position behind it. At most 64 KiB. */
-export function packSnappyBlock(
+/**
+ * Compresses the range as one block into `output` at `at`; returns the position after it. The range
+ * may have at most 64 KiB.
+ */
+export function compressSnappyBlock(
   input: Uint8Array,
   [start, end]: readonly [start: number, end: number],
   finder: MatchFinder,
@@ -24,7 +27,7 @@ export function packSnappyBlock(
   at: number,
 ): number {
   at = writeSize(output, at, end - start);
-  finder.enter(start, end);
+  finder.startBlock(start, end);
   while (finder.find()) {
     at = writeLiteral(input, finder.literals, finder.at, output, at);
     at = writeCopies(finder.distance, finder.length, output, at);
@@ -59,7 +62,7 @@ function writeLiteral(
   return copyBytes(input, from, end, output, at);
 }
 
-/** A copy is 64 bytes long at most, and at least 4 where its distance goes into one byte and a bit. */
+/** Writes copies of at most 64 bytes. A copy with an 11-bit distance has at least 4 bytes. */
 function writeCopies(distance: number, length: number, output: Buffer, at: number): number {
   for (; length >= 68; length -= 64) at = writeFarCopy(distance, 64, output, at);
   if (length > 64) {
@@ -79,7 +82,9 @@ function writeFarCopy(distance: number, length: number, output: Buffer, at: numb
   return at;
 }
 
-/** Unpacks the block that is exactly `block`. Nothing is allocated for the size that it claims. */
+/**
+ * Inflates a block; `block` has exactly its bytes. The claimed size is not allocated in advance.
+ */
 export function inflateSnappyBlock(block: Uint8Array, output: InflatedBytes): void {
   const floor = output.length;
   const elements = new SnappyElements(block);
@@ -101,7 +106,7 @@ class SnappyElements {
     return this.at >= this.block.length;
   }
 
-  /** A varint of 32 bits. */
+  /** Reads the size of the block, a varint of 32 bits. */
   size(): number {
     let size = 0;
     for (let shift = 0; shift <= 28; shift += 7) {
@@ -124,15 +129,15 @@ class SnappyElements {
     } else {
       distance = this.number((tag & 3) === FAR_COPY ? 2 : 4);
     }
-    requireRoom(length, output, end);
+    requireWithinSize(length, output, end);
     output.repeat(distance, length, floor);
   }
 
   private inflateLiteral(code: number, output: InflatedBytes, end: number): void {
     const length = (code < SHORT_LITERAL ? code : this.number(code - SHORT_LITERAL + 1)) + 1;
-    requireRoom(length, output, end);
+    requireWithinSize(length, output, end);
     const from = this.at;
-    if (length > this.block.length - from) throw cutOff();
+    if (length > this.block.length - from) throw truncatedError();
     this.at = from + length;
     output.append(this.block, from, this.at);
   }
@@ -144,17 +149,17 @@ class SnappyElements {
   }
 
   private byte(): number {
-    if (this.at >= this.block.length) throw cutOff();
+    if (this.at >= this.block.length) throw truncatedError();
     return this.block[this.at++] as number;
   }
 }
 
-function requireRoom(length: number, output: InflatedBytes, end: number): void {
+function requireWithinSize(length: number, output: InflatedBytes, end: number): void {
   if (length > end - output.length) {
     throw new MalformedBytesError('a block has more bytes than it claims');
   }
 }
 
-function cutOff(): MalformedBytesError {
+function truncatedError(): MalformedBytesError {
   return new MalformedBytesError('a block is cut off');
 }

@@ -1,4 +1,4 @@
-import { snappyByJava, text } from './packed-by-others.spec-support.js';
+import { snappyByJava, text } from './reference-compressions.spec-support.js';
 import { snappy } from './snappy.js';
 
 const LARGE = 1024 * 1024;
@@ -18,24 +18,24 @@ function inflated(...bytes: readonly number[]): string {
   return snappy.inflate(Buffer.from(bytes), LARGE).toString();
 }
 
-describe('Snappy', () => {
-  it('is read as Java writes it', () => {
+describe('snappy', () => {
+  it('reads what Java writes', () => {
     expect(snappy.inflate(snappyByJava, LARGE).toString()).toBe(text);
   });
 
-  it('is written behind the header that Java writes, in blocks that Java takes', () => {
+  it("writes Java's header and blocks that Java accepts", () => {
     const packed = snappy.compress(Buffer.alloc(40_000, 'x'));
     expect(packed.subarray(0, 16)).toEqual(HEADER);
     const first = packed.readInt32BE(16);
     expect(packed.readInt32BE(20 + first) + 24 + first).toBe(packed.length);
   });
 
-  it('is read as librdkafka writes it: one block without a header', () => {
+  it('reads what librdkafka writes: one block without a header', () => {
     expect(inflated(5, 4 << 2, ...Buffer.from('hello'))).toBe('hello');
     expect(snappy.inflate(Buffer.from(snappyByJava).subarray(20), LARGE).toString()).toBe(text);
   });
 
-  it('is read from streams that were put one behind the other', () => {
+  it('reads concatenated streams', () => {
     const twice = Buffer.concat([snappyByJava, snappyByJava]);
     expect(snappy.inflate(twice, LARGE).toString()).toBe(text + text);
   });
@@ -51,7 +51,7 @@ describe('Snappy', () => {
     ['a far copy', [5, 1 << 2, 97, 98, (2 << 2) | 2, 2, 0], 'ababa'],
     ['a farther copy', [5, 1 << 2, 97, 98, (2 << 2) | 3, 2, 0, 0, 0], 'ababa'],
     ['nothing', [0], ''],
-  ])('has %s', (_what, bytes, expected) => {
+  ])('reads %s', (_what, bytes, expected) => {
     expect(inflated(...bytes)).toBe(expected);
   });
 
@@ -65,18 +65,18 @@ describe('Snappy', () => {
     ['ends within a literal', [9, 8 << 2, 97], /cut off/],
     ['ends within a copy', [5, 0, 97, 2], /cut off/],
     ['ends within its size', [0x80], /cut off/],
-  ])('is refused where a block %s', (_what, bytes, message) => {
+  ])('rejects a block that %s', (_what, bytes, message) => {
     expect(() => inflated(...bytes)).toThrow(message);
     expect(() => snappy.inflate(framed(bytes), LARGE)).toThrow(message);
   });
 
-  it('is refused where a block copies from the one before it', () => {
+  it('rejects a block that copies from the previous block', () => {
     const first = [4, 3 << 2, ...Buffer.from('abcd')];
     expect(() => snappy.inflate(framed(first, [4, 0b0000_0001, 4]), LARGE)).toThrow(/before the/);
     expect(snappy.inflate(framed(first, first), LARGE).toString()).toBe('abcdabcd');
   });
 
-  it.each([-1, 0x7fff_ffff])('is refused where a block is said to have %i bytes', (length) => {
+  it.each([-1, 0x7fff_ffff])('rejects a block with a claimed size of %i bytes', (length) => {
     const bytes = framed([0]);
     bytes.writeInt32BE(length, 16);
     expect(() => snappy.inflate(bytes, LARGE)).toThrow(/not all there/);

@@ -2,19 +2,19 @@ import { MalformedBytesError } from '../malformed-bytes-error.js';
 import { InflatedBytes } from './inflated-bytes.js';
 import { MatchFinder } from './match-finder.js';
 import { CODEC, type RecordCodec } from './record-codec.js';
-import { inflateSnappyBlock, maxSnappyBlockBytes, packSnappyBlock } from './snappy-block.js';
+import { inflateSnappyBlock, maxSnappyBlockBytes, compressSnappyBlock } from './snappy-block.js';
 
 /**
- * Snappy has no framing of its own. Java's client cuts the records into blocks of 32 KiB, each
- * behind its length, behind a header (xerial's snappy-java); librdkafka writes one bare block.
- * Java reads both, and so do we; we write what Java writes.
+ * Snappy has no framing of its own. Java's client (snappy-java by xerial) writes a header and then
+ * blocks of 32 KiB, each after its length. librdkafka writes a single block without a header. Java
+ * reads both, and so does this codec; it writes what Java writes.
  */
 const MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
-/** The version, and the oldest reader's version: both 1. */
+/** The magic number, the version, and the oldest compatible version; both versions are 1. */
 const HEADER = Buffer.concat([MAGIC, Buffer.from([0, 0, 0, 1, 0, 0, 0, 1])]);
 const LENGTH_BYTES = 4;
 const BLOCK_BYTES = 32 * 1024;
-/** Text of records comes to about this. */
+/** The typical compression ratio of text records. */
 const USUAL_RATIO = 4;
 
 export const snappy: RecordCodec = {
@@ -39,7 +39,7 @@ function compress(records: Uint8Array): Buffer {
   for (let start = 0; start < records.length; start += BLOCK_BYTES) {
     const block = at + LENGTH_BYTES;
     const stretch = [start, Math.min(start + BLOCK_BYTES, records.length)] as const;
-    const end = packSnappyBlock(records, stretch, finder, output, block);
+    const end = compressSnappyBlock(records, stretch, finder, output, block);
     output.writeInt32BE(end - block, at);
     at = end;
   }
@@ -53,7 +53,7 @@ function isFramed(block: Uint8Array, at: number): boolean {
 function inflateFrames(block: Uint8Array, output: InflatedBytes): void {
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   for (let at = 0; at < block.length;) {
-    // Streams that were put one behind the other have a header each.
+    // Each of several concatenated streams has its own header.
     if (isFramed(block, at)) at += HEADER.length;
     if (at === block.length) return;
     if (at + LENGTH_BYTES > block.length)

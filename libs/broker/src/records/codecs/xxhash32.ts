@@ -4,7 +4,7 @@ const PRIME_3 = 0xc2b2ae3d;
 const PRIME_4 = 0x27d4eb2f;
 const PRIME_5 = 0x165667b1;
 
-/** The checksum of LZ4's frames, with seed 0. */
+/** Computes the checksum of LZ4 frames, with seed 0. */
 export function xxhash32(bytes: Uint8Array, start: number, end: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = start;

@@ -3,22 +3,22 @@ import {
   fewLetters,
   text,
   varied,
-  zstdAtItsBest,
+  zstdMaxLevel,
   zstdByJava,
-  zstdOfFewLetters,
-  zstdOfLittle,
-} from './packed-by-others.spec-support.js';
-import { plainZstd, zstdOf, type NativeZstd } from './zstd.js';
+  zstdFewLetters,
+  zstdShortText,
+} from './reference-compressions.spec-support.js';
+import { javascriptZstd, zstdOf, type NativeZstd } from './zstd.js';
 
 const LARGE = 8 * 1024 * 1024;
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
-/** A window of 1 MiB, no size. */
+/** A frame header with a window of 1 MiB and without content size. */
 const HEADER = [0x00, 10 << 3];
 const AS_IT_IS = 0;
 const ALL_THE_SAME = 1;
 const PACKED = 2;
 
-const inflated = (bytes: Uint8Array): string => plainZstd.inflate(bytes, LARGE).toString();
+const inflated = (bytes: Uint8Array): string => javascriptZstd.inflate(bytes, LARGE).toString();
 
 function frame(...rest: readonly number[]): Buffer {
   return Buffer.from([...MAGIC, ...rest]);
@@ -35,24 +35,25 @@ const packed = (...content: readonly number[]): number[] => block(PACKED, conten
 const refused = (bytes: Uint8Array, message: RegExp): void =>
   expect(() => inflated(bytes)).toThrow(message);
 
-describe('zstd', () => {
-  it('is read as Java writes it', () => {
+describe('javascriptZstd', () => {
+  it('reads what Java writes', () => {
     expect(inflated(zstdByJava)).toBe(text);
   });
 
-  it('is read from frames that use most of what zstd has', () => {
-    expect(inflated(zstdAtItsBest)).toBe(varied);
-    expect(plainZstd.inflate(zstdOfFewLetters, LARGE)).toEqual(fewLetters);
-    expect(inflated(zstdOfLittle)).toBe(text.slice(0, 500));
+  it('reads frames that use most features of zstd', () => {
+    expect(inflated(zstdMaxLevel)).toBe(varied);
+    expect(javascriptZstd.inflate(zstdFewLetters, LARGE)).toEqual(fewLetters);
+    expect(inflated(zstdShortText)).toBe(text.slice(0, 500));
   });
 
-  it('gives bytes or a typed error, whichever bit flips', () => {
+  it('returns bytes or throws a typed error, whichever bit is flipped', () => {
     for (let bit = 0; bit < zstdByJava.length * 8; bit += 5) {
       const bytes = Buffer.from(zstdByJava);
       bytes[bit >>> 3] = (bytes[bit >>> 3] ?? 0) ^ (1 << (bit & 7));
       try {
-        // Not all are found here: literals and distances have no redundancy. The batch has its CRC.
-        expect(plainZstd.inflate(bytes, LARGE).length).toBeLessThanOrEqual(LARGE);
+        // Some errors remain undetected, because literals and distances have no redundancy. The CRC
+        // of the batch detects them.
+        expect(javascriptZstd.inflate(bytes, LARGE).length).toBeLessThanOrEqual(LARGE);
       } catch (error) {
         expect(error).toBeInstanceOf(MalformedBytesError);
       }
@@ -76,11 +77,11 @@ describe('zstd', () => {
     ['the dictionary that is none', frame(0x01, 80, 0, ...stored('ab')), 'ab'],
     ['literals only', frame(...HEADER, ...packed(2 << 3, 97, 98, 0)), 'ab'],
     ['one literal many times', frame(...HEADER, ...packed((3 << 3) | 1, 97, 0)), 'aaa'],
-  ])('is read from a frame with %s', (_what, bytes, expected) => {
+  ])('reads a frame with %s', (_what, bytes, expected) => {
     expect(inflated(bytes)).toBe(expected);
   });
 
-  it('is read from frames one behind the other, and frames to be skipped between them', () => {
+  it('reads concatenated frames, with skippable frames between them', () => {
     const skipped = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
     expect(inflated(Buffer.concat([zstdByJava, skipped, zstdByJava]))).toBe(text + text);
   });
@@ -110,62 +111,63 @@ describe('zstd', () => {
       frame(...HEADER, ...packed(8, 97, 1, 0x54, 1, 3, 0, 0b1_111)),
       /before the first byte/,
     ],
-  ])('is refused where a frame %s', (_what, bytes, message) => {
+  ])('rejects a frame that %s', (_what, bytes, message) => {
     refused(bytes, message);
   });
 
-  it('is refused where bits are left over', () => {
+  it('rejects leftover bits', () => {
     const oneTooMany = packed(8, 97, 1, 0x54, 1, 2, 0, 0b10_00);
     refused(frame(...HEADER, ...oneTooMany), /sequences do not come out even/);
   });
 
-  it('is refused for the size that it claims before anything is unpacked', () => {
+  it('rejects a claimed size beyond the limit before inflating anything', () => {
     refused(frame(0xa0, 1, 0, 0x80, 0, ...block(3, 0, [])), /its frame claims 8388609 bytes/);
   });
 
-  it('has literals as Huffman codes, and no bit more or less than they take', () => {
-    // A tree of two symbols with a bit each, then two literals.
+  it('reads Huffman-coded literals and uses exactly their bits', () => {
+    // A tree of two symbols with one bit each, then two literals.
     const codes = (stream: number) =>
       frame(...HEADER, ...packed(0x22, 0xc0, 0, 128, 0x10, stream, 0));
     expect(inflated(codes(0b1_01))).toBe('\x00\x01');
     for (const wrong of [0b1_0, 0b1_011]) refused(codes(wrong), /Huffman stream does not come out/);
   });
 
-  it('copies what it has already', () => {
-    // One literal; then three bytes from one back: codes 1 (literals), 2 with 0b00 (offset 4 - 3), 0 (match).
+  it('copies earlier output', () => {
+    // One literal, then three bytes from one back: codes 1 (literals), 2 with 0b00 (offset 4 - 3),
+    // 0 (match).
     const oneBack = packed(8, 97, 1, 0x54, 1, 2, 0, 0b1_00);
     expect(inflated(frame(...HEADER, ...oneBack))).toBe('aaaa');
   });
 
-  it('is refused where it is cut off, wherever', () => {
+  it('rejects input that is truncated at any position', () => {
     for (let length = 1; length < zstdByJava.length; length++) {
-      expect(() => plainZstd.inflate(zstdByJava.subarray(0, length), LARGE)).toThrow();
+      expect(() => javascriptZstd.inflate(zstdByJava.subarray(0, length), LARGE)).toThrow();
     }
   });
 
-  it('is refused as soon as it goes beyond the bound', () => {
+  it('rejects output beyond the limit', () => {
     const piece = block(ALL_THE_SAME, 131_072, [0], false);
     const bomb = frame(...HEADER, ...Array.from({ length: 1_000 }, () => piece).flat());
-    expect(() => plainZstd.inflate(bomb, 1_000_000)).toThrow(/beyond 1000000 bytes/);
+    expect(() => javascriptZstd.inflate(bomb, 1_000_000)).toThrow(/beyond 1000000 bytes/);
   });
 });
 
-describe('zstd of this Node.js', () => {
+describe('zstdOf', () => {
   const native: NativeZstd = {
     zstdCompressSync: (bytes) => Buffer.from(`packed ${bytes.length}`),
     zstdDecompressSync: (bytes, { maxOutputLength }) =>
       Buffer.from(`up to ${maxOutputLength} of ${bytes.length}`),
   };
 
-  it('writes and reads where there is one', () => {
+  it('uses the native zstd of Node.js if it exists', () => {
     const codec = zstdOf(native);
     if (!('compress' in codec)) throw new Error('It cannot write.');
     expect(codec.compress(Buffer.alloc(3)).toString()).toBe('packed 3');
     expect(codec.inflate(Buffer.alloc(3), 99).toString()).toBe('up to 99 of 3');
   });
 
-  it('leaves reading to us where there is none, and writing to others', () => {
-    expect(zstdOf({})).toBe(plainZstd);
-    expect('compress' in plainZstd).toBe(false);
+  it('without native zstd it reads with the JavaScript decoder and does not write', () => {
+    expect(zstdOf({})).toBe(javascriptZstd);
+    expect('compress' in javascriptZstd).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { InflatedBytes } from './inflated-bytes.js';
 import { CODEC, type RecordCodec, type RecordInflater } from './record-codec.js';
 import { inflateZstdFrame } from './zstd/frame.js';
 
-/** What Node.js has from 22.15 and 23.8 on. */
+/** The zstd functions of Node.js 22.15, 23.8 and later. */
 export interface NativeZstd {
   zstdCompressSync(bytes: Uint8Array): Buffer;
   zstdDecompressSync(
@@ -12,13 +12,13 @@ export interface NativeZstd {
   ): Buffer;
 }
 
-/** A block of records inflates several-fold; asking for large pieces saves most of the calls. */
-const INFLATE_PIECE = 64 * 1024;
-/** Text of records comes to about this. */
+/** Records inflate several-fold, so large output chunks save most of the calls. */
+const OUTPUT_CHUNK_BYTES = 64 * 1024;
+/** The typical compression ratio of text records. */
 const USUAL_RATIO = 6;
 
-/** Reads zstd on every Node.js, a few times slower than Node.js's own. */
-export const plainZstd: RecordInflater = {
+/** Reads zstd on every Node.js, a few times slower than the native decoder. */
+export const javascriptZstd: RecordInflater = {
   id: CODEC.zstd,
   name: 'zstd',
   inflate(block, maxBytes) {
@@ -28,17 +28,21 @@ export const plainZstd: RecordInflater = {
   },
 };
 
-/** What reads zstd, and writes it too where this Node.js can: packing it well is no small matter. */
+/**
+ * Returns a codec that reads zstd, and also writes it if this Node.js can. A JavaScript encoder
+ * with a good ratio would be too much code.
+ */
 export function zstdOf(native: Partial<NativeZstd>): RecordInflater | RecordCodec {
   const { zstdCompressSync, zstdDecompressSync } = native;
-  if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return plainZstd;
+  if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return javascriptZstd;
   return {
     id: CODEC.zstd,
     name: 'zstd',
     compress: (records) => zstdCompressSync(records),
-    // For a frame that asks for it, it sets aside a window of up to 128 MiB, and touches what it fills.
+    // zstd reserves a window of up to 128 MiB if a frame asks for it, but uses only the part that
+    // it fills.
     inflate: (block, maxBytes) =>
-      zstdDecompressSync(block, { maxOutputLength: maxBytes, chunkSize: INFLATE_PIECE }),
+      zstdDecompressSync(block, { maxOutputLength: maxBytes, chunkSize: OUTPUT_CHUNK_BYTES }),
   };
 }
 

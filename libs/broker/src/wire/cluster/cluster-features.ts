@@ -1,22 +1,31 @@
-/** The features that a cluster has finalized, as one broker knows them. */
+/** The finalized features of a cluster, as one broker knows them. */
 export interface FinalizedFeatures {
-  /** Rises with every change; -1 where the broker does not know them yet, or has none. */
+  /**
+   * The epoch rises with every change. It is -1 if the broker does not know the features yet, or
+   * has none.
+   */
   readonly epoch: number;
   readonly levels: ReadonlyMap<string, number>;
 }
 
 export const NO_FEATURES: FinalizedFeatures = { epoch: -1, levels: new Map() };
 
-/** What a cluster has agreed on, which versions of requests alone do not tell: every broker says it when a connection is opened. */
+/**
+ * The finalized features of the cluster. Brokers send them when a connection is opened. The
+ * supported request versions do not show them.
+ */
 export class ClusterFeatures {
   #latest = NO_FEATURES;
 
-  /** Brokers hear of a change one after the other: the highest epoch counts. */
-  learn(features: FinalizedFeatures): void {
+  /**
+   * Takes over the features with the highest epoch, because brokers learn of a change one after the
+   * other.
+   */
+  update(features: FinalizedFeatures): void {
     if (features.epoch > this.#latest.epoch) this.#latest = features;
   }
 
-  /** 0 where the cluster does not have the feature. */
+  /** Returns 0 if the cluster does not have the feature. */
   levelOf(name: string): number {
     return this.#latest.levels.get(name) ?? 0;
   }

@@ -2,9 +2,10 @@ import { ClosedError, ConnectionError, type BrokerError } from '../../port/error
 import { abortable, type Runtime } from '../../runtime/index.js';
 import type { ApiRequest } from '../requests/api-request.js';
 import type { SaslSettings } from '../connection/authentication.js';
+import type { ClusterClient, ClusterRequestOptions, Target } from './cluster-client.js';
 import { ClusterFeatures } from './cluster-features.js';
 import { Connection } from '../connection/connection.js';
-import { Gate } from '../connection/gate.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 import { Metadata } from './metadata.js';
 import { metadataRequest } from '../requests/metadata-request.js';
 
@@ -18,56 +19,54 @@ export interface ClusterOptions {
   readonly runtime: Runtime;
 }
 
-/** A node by its id, the controller, or whichever can be reached. */
-export type Target = number | 'controller' | 'any';
+/** The shared channel for short requests. */
+export const CONTROL_CHANNEL = 'control';
 
-export interface ClusterRequestOptions {
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
-
-/** The lane for short requests that many share. */
-export const CONTROL_LANE = 'control';
-
-/** Everybody waits for metadata, and another broker can tell as well: a frozen one is not waited for longer, and one that wants to be left alone is asked last. */
+/**
+ * The timeout of a metadata request. All sessions wait for metadata and any broker can answer, so a
+ * frozen broker is given up early, and a throttled one is asked last.
+ */
 const METADATA_TIMEOUT_MS = 5_000;
 
-/** Kafka's listen backlog holds 50: beyond that a connect waits for a second. */
-const CONNECTS_AT_ONCE = 40;
+/** Kafka's listen backlog is 50. Above that limit a connection attempt waits for a second. */
+const MAX_CONCURRENT_CONNECTS = 40;
 
 interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** A request on its way to a connection. Ended before it has one, it must not open one: nobody would close it. */
-interface Search {
-  readonly lane: string;
+/**
+ * A request that waits for its connection. If the request ends before, no connection may be opened
+ * for it, because nobody would close that connection.
+ */
+interface ConnectionLookup {
+  readonly channel: string;
   readonly signal: AbortSignal | undefined;
   ended: BrokerError | undefined;
 }
 
 /**
- * The connections of one driver. A broker answers a connection strictly in order, so whatever may
- * wait long (a join, a long poll, a commit) travels in a *lane* of its own: one connection per
- * node and lane.
+ * The connections of one driver. A broker answers the requests of a connection strictly in order.
+ * So requests that may wait long (a join, a long poll, a commit) have a *channel* of their own: one
+ * connection per node and channel.
  */
-export class Cluster {
+export class Cluster implements ClusterClient {
   readonly metadata: Metadata;
   readonly features = new ClusterFeatures();
   readonly #options: ClusterOptions;
   readonly #seeds: readonly Address[];
   readonly #connections = new Map<string, Connection>();
-  readonly #connecting = new Gate(CONNECTS_AT_ONCE);
-  readonly #searches = new Set<Search>();
-  #turn = 0;
+  readonly #connectLimiter = new ConcurrencyLimiter(MAX_CONCURRENT_CONNECTS);
+  readonly #lookups = new Set<ConnectionLookup>();
+  #rotation = 0;
   #closed = false;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
     this.#seeds = options.brokers.map(parseAddress);
     this.metadata = new Metadata(options.runtime, (topics) =>
-      this.request('any', CONTROL_LANE, metadataRequest(topics), {
+      this.request('any', CONTROL_CHANNEL, metadataRequest(topics), {
         timeoutMs: Math.min(options.requestTimeoutMs, METADATA_TIMEOUT_MS),
       }),
     );
@@ -83,25 +82,30 @@ export class Cluster {
 
   async request<T>(
     target: Target,
-    lane: string,
+    channel: string,
     request: ApiRequest<T>,
     options: ClusterRequestOptions = {},
   ): Promise<T> {
     const timeoutMs = options.timeoutMs ?? this.#options.requestTimeoutMs;
-    const answer = this.#find(target, lane, options.signal).then((connection) => {
-      // Given up while the connection was opened: sent now, it would arrive after what replaced it.
+    const answer = this.#connectionFor(target, channel, options.signal).then((connection) => {
+      // The request was aborted while the connection was opened. Sent now, it would arrive after
+      // the request that replaced it.
       options.signal?.throwIfAborted();
       return connection.exchange(request, { timeoutMs, signal: options.signal });
     });
     return abortable(answer, options.signal);
   }
 
-  /** Destroys the lane's connections; requests that wait in it, or for a connection of it, are rejected. */
-  closeLane(lane: string, reason?: BrokerError): void {
-    for (const search of this.#searches)
-      if (search.lane === lane) search.ended = reason ?? new ClosedError('The lane was closed.');
+  /**
+   * Destroys the channel's connections. Requests that wait in the channel, or for a connection of
+   * it, are rejected.
+   */
+  closeChannel(channel: string, reason?: BrokerError): void {
+    for (const lookup of this.#lookups)
+      if (lookup.channel === channel)
+        lookup.ended = reason ?? new ClosedError('The channel was closed.');
     for (const [key, connection] of this.#connections)
-      if (key.endsWith(`/${lane}`)) connection.close(reason);
+      if (key.endsWith(`/${channel}`)) connection.close(reason);
   }
 
   close(): void {
@@ -111,45 +115,46 @@ export class Cluster {
     this.#connections.clear();
   }
 
-  async #find(target: Target, lane: string, signal?: AbortSignal): Promise<Connection> {
-    const search: Search = { lane, signal, ended: undefined };
-    this.#searches.add(search);
+  async #connectionFor(target: Target, channel: string, signal?: AbortSignal): Promise<Connection> {
+    const lookup: ConnectionLookup = { channel, signal, ended: undefined };
+    this.#lookups.add(lookup);
     try {
-      return await this.#connection(target, search);
+      return await this.#connectionTo(target, lookup);
     } finally {
-      this.#searches.delete(search);
+      this.#lookups.delete(lookup);
     }
   }
 
-  async #connection(target: Target, search: Search): Promise<Connection> {
-    if (target === 'any') return this.#anyConnection(search);
+  async #connectionTo(target: Target, lookup: ConnectionLookup): Promise<Connection> {
+    if (target === 'any') return this.#anyConnection(lookup);
     if (target === 'controller') {
       if (!this.metadata.brokers.has(this.metadata.controllerId)) await this.metadata.refresh([]);
-      return this.#connection(this.metadata.controllerId, search);
+      return this.#connectionTo(this.metadata.controllerId, lookup);
     }
-    const node = this.metadata.brokers.get(target) ?? (await this.#learnNode(target));
-    return this.#open(String(target), node, search);
+    const node = this.metadata.brokers.get(target) ?? (await this.#resolveNode(target));
+    return this.#open(String(target), node, lookup);
   }
 
-  async #learnNode(id: number): Promise<Address> {
+  async #resolveNode(id: number): Promise<Address> {
     await this.metadata.refresh([]);
     const node = this.metadata.brokers.get(id);
     if (node) return node;
     throw new ConnectionError(`The cluster has no broker ${id} at the moment.`);
   }
 
-  async #anyConnection(search: Search): Promise<Connection> {
+  async #anyConnection(lookup: ConnectionLookup): Promise<Connection> {
     const candidates = this.#candidates();
     for (const [id] of candidates) {
-      const connection = this.#connections.get(`${id}/${search.lane}`);
-      if (connection && !connection.failed && !connection.isResting) return this.#ready(connection);
+      const connection = this.#connections.get(`${id}/${lookup.channel}`);
+      if (connection && !connection.failed && !connection.isThrottled)
+        return this.#ready(connection);
     }
     const failures: Error[] = [];
-    for (const [id, address] of this.#restingLast(this.#rotate(candidates), search.lane)) {
+    for (const [id, address] of this.#throttledLast(this.#rotate(candidates), lookup.channel)) {
       try {
-        return await this.#open(id, address, search);
+        return await this.#open(id, address, lookup);
       } catch (error) {
-        if (this.#closed || isOver(search) || !(error as BrokerError).retriable) throw error;
+        if (this.#closed || isCancelled(lookup) || !(error as BrokerError).retriable) throw error;
         failures.push(error as Error);
       }
     }
@@ -166,25 +171,26 @@ export class Cluster {
     ];
   }
 
-  /** What is asked there waits until the broker takes requests again: another one tells sooner. */
-  #restingLast<T extends readonly [id: string, address: Address]>(
+  /** Moves throttled brokers to the end, because another broker answers sooner. */
+  #throttledLast<T extends readonly [id: string, address: Address]>(
     candidates: readonly T[],
-    lane: string,
+    channel: string,
   ): readonly T[] {
-    const rests = ([id]: T) => this.#connections.get(`${id}/${lane}`)?.isResting === true;
-    return [...candidates.filter((each) => !rests(each)), ...candidates.filter(rests)];
+    const isThrottled = ([id]: T) =>
+      this.#connections.get(`${id}/${channel}`)?.isThrottled === true;
+    return [...candidates.filter((each) => !isThrottled(each)), ...candidates.filter(isThrottled)];
   }
 
   #rotate<T>(items: readonly T[]): readonly T[] {
-    const from = this.#turn++ % Math.max(items.length, 1);
+    const from = this.#rotation++ % Math.max(items.length, 1);
     return [...items.slice(from), ...items.slice(0, from)];
   }
 
-  async #open(id: string, { host, port }: Address, search: Search): Promise<Connection> {
+  async #open(id: string, { host, port }: Address, lookup: ConnectionLookup): Promise<Connection> {
     if (this.#closed) throw new ClosedError('The driver was closed.');
-    search.signal?.throwIfAborted();
-    if (search.ended) throw search.ended;
-    const key = `${id}/${search.lane}`;
+    lookup.signal?.throwIfAborted();
+    if (lookup.ended) throw lookup.ended;
+    const key = `${id}/${lookup.channel}`;
     const known = this.#connections.get(key);
     if (known && !known.failed && known.address === `${host}:${port}`) return this.#ready(known);
     known?.close(new ConnectionError(`The broker moved to ${host}:${port}.`));
@@ -202,8 +208,8 @@ export class Cluster {
     connection.onClosed(() => {
       if (this.#connections.get(key) === connection) this.#connections.delete(key);
     });
-    await this.#connecting.pass(() => connection.open());
-    this.features.learn(connection.features);
+    await this.#connectLimiter.run(() => connection.open());
+    this.features.update(connection.features);
     return connection;
   }
 
@@ -213,7 +219,7 @@ export class Cluster {
   }
 }
 
-function isOver({ ended, signal }: Search): boolean {
+function isCancelled({ ended, signal }: ConnectionLookup): boolean {
   return ended !== undefined || signal?.aborted === true;
 }
 

@@ -25,8 +25,8 @@ class Scene {
   });
 }
 
-describe('metadata that many look at from time to time', () => {
-  it('are asked for once for all of them', async () => {
+describe('Metadata', () => {
+  it('loads the topics of many sessions in shared requests', async () => {
     const { runtime, metadata, requests } = new Scene();
     const topics = Array.from({ length: 80 }, (_, index) => `t-${index}`);
     await metadata.load(topics, MAX_AGE_MS);
@@ -34,7 +34,7 @@ describe('metadata that many look at from time to time', () => {
     const minutes = 5;
     for (let second = 0; second < minutes * 60; second++) {
       await runtime.advance(1_000);
-      // Eight sessions look in each second, each of them every ten seconds.
+      // Eight sessions load their topic in each second; each of them does so every ten seconds.
       const looking = topics.filter((_, index) => index % 10 === second % 10);
       await Promise.all(looking.map((topic) => metadata.load([topic], MAX_AGE_MS)));
     }
@@ -42,7 +42,7 @@ describe('metadata that many look at from time to time', () => {
     expect(new Set(requests.flat())).toEqual(new Set(topics));
   });
 
-  it('do not go on to be asked about a topic that is gone, unless somebody wants it', async () => {
+  it('stops requesting a deleted topic until a session asks for it again', async () => {
     const scene = new Scene();
     scene.missing = ['gone'];
     await scene.metadata.load(['here', 'gone'], MAX_AGE_MS);

@@ -2,40 +2,40 @@ import type { BrokerNode } from '../../port/admin.js';
 import type { Runtime } from '../../runtime/index.js';
 import { Deferred } from '../../runtime/index.js';
 import type {
-  MetadataAnswer,
+  MetadataResponse,
   PartitionMetadata,
   TopicMetadata,
 } from '../requests/metadata-request.js';
 
-/** How old an answer may be before the shape of a topic is asked for again. */
+/** The age after which the metadata of a topic are requested again. */
 export const METADATA_MAX_AGE_MS = 300_000;
 
-interface Known extends TopicMetadata {
-  readonly learntAt: number;
+interface CachedTopic extends TopicMetadata {
+  readonly fetchedAt: number;
 }
 
-interface Round {
+interface PendingRefresh {
   readonly topics: Set<string>;
   readonly done: Deferred;
 }
 
 /**
- * What is known of the cluster: its brokers and the topics somebody has asked about. One request
- * is under way at a time; whoever asks meanwhile shares the next one.
+ * The known brokers, and the topics that sessions have asked for. Only one request is in flight at
+ * a time. Calls during a request share the next one.
  */
 export class Metadata {
   readonly #runtime: Runtime;
-  readonly #ask: (topics: readonly string[]) => Promise<MetadataAnswer>;
-  readonly #topics = new Map<string, Known>();
+  readonly #fetch: (topics: readonly string[]) => Promise<MetadataResponse>;
+  readonly #topics = new Map<string, CachedTopic>();
   #brokers: ReadonlyMap<number, BrokerNode> = new Map();
   #clusterId: string | null = null;
   #controllerId = -1;
-  #next: Round | undefined;
-  #running = false;
+  #pending: PendingRefresh | undefined;
+  #isRefreshing = false;
 
-  constructor(runtime: Runtime, ask: (topics: readonly string[]) => Promise<MetadataAnswer>) {
+  constructor(runtime: Runtime, ask: (topics: readonly string[]) => Promise<MetadataResponse>) {
     this.#runtime = runtime;
-    this.#ask = ask;
+    this.#fetch = ask;
   }
 
   get brokers(): ReadonlyMap<number, BrokerNode> {
@@ -50,7 +50,7 @@ export class Metadata {
     return this.#controllerId;
   }
 
-  /** What is known of the topic; `code` is not 0 where the broker could not tell. */
+  /** Returns what is known of the topic. `code` is not 0 if the broker could not describe it. */
   topic(name: string): TopicMetadata | undefined {
     return this.#topics.get(name);
   }
@@ -63,36 +63,36 @@ export class Metadata {
       : known?.find((candidate) => candidate.partition === partition);
   }
 
-  /** The node to ask about the partition; undefined while it has no leader that we know. */
+  /** Returns the node that leads the partition; undefined while no leader is known. */
   leader(topic: string, partition: number): number | undefined {
     const leader = this.partition(topic, partition)?.leader ?? -1;
     return leader >= 0 ? leader : undefined;
   }
 
-  /** Of that leader; -1 where it is not known. */
+  /** Returns the epoch of that leader, or -1 if it is not known. */
   leaderEpoch(topic: string, partition: number): number {
     return this.partition(topic, partition)?.leaderEpoch ?? -1;
   }
 
   /**
-   * Asks unless every topic is known without an error and fresh. What others will soon want to know
-   * again is asked for along: many sessions that look from time to time share their requests.
+   * Requests metadata unless every topic is known, without an error, and fresh. The request
+   * includes all topics that will expire soon, so that many sessions share their requests.
    */
   async load(topics: readonly string[], maxAgeMs = METADATA_MAX_AGE_MS): Promise<void> {
     const oldest = this.#runtime.monotonic() - maxAgeMs;
     const missing = topics.some((topic) => {
       const known = this.#topics.get(topic);
-      return !known || known.code !== 0 || known.learntAt < oldest;
+      return !known || known.code !== 0 || known.fetchedAt < oldest;
     });
     if (missing) await this.refresh([...topics, ...this.#olderThan(maxAgeMs / 2)]);
   }
 
-  /** Asks the cluster; the answer is younger than this call. */
+  /** Requests metadata. The response is always newer than this call. */
   refresh(topics: readonly string[]): Promise<void> {
-    this.#next ??= { topics: new Set(), done: new Deferred() };
-    for (const topic of topics) this.#next.topics.add(topic);
-    const { promise } = this.#next.done;
-    if (!this.#running) void this.#run();
+    this.#pending ??= { topics: new Set(), done: new Deferred() };
+    for (const topic of topics) this.#pending.topics.add(topic);
+    const { promise } = this.#pending.done;
+    if (!this.#isRefreshing) void this.#refreshInTurn();
     return promise;
   }
 
@@ -100,47 +100,50 @@ export class Metadata {
     this.#topics.delete(topic);
   }
 
-  learn(answer: MetadataAnswer): void {
+  update(answer: MetadataResponse): void {
     this.#brokers = new Map(answer.brokers.map((broker) => [broker.id, broker]));
     this.#clusterId = answer.clusterId;
     this.#controllerId = answer.controllerId;
-    const learntAt = this.#runtime.monotonic();
+    const fetchedAt = this.#runtime.monotonic();
     for (const topic of answer.topics)
-      this.#topics.set(topic.name, { ...this.#withoutOldLeaders(topic), learntAt });
+      this.#topics.set(topic.name, { ...this.#keepNewerLeaders(topic), fetchedAt });
   }
 
-  /** A broker that we know may be back at another address: whoever names it as a coordinator says where. */
-  learnAddress(id: number, { host, port }: Pick<BrokerNode, 'host' | 'port'>): void {
+  /**
+   * Updates the address of a broker that came back on another host or port, as named in a
+   * coordinator's response.
+   */
+  updateAddress(id: number, { host, port }: Pick<BrokerNode, 'host' | 'port'>): void {
     const known = this.#brokers.get(id);
     if (!known || (known.host === host && known.port === port)) return;
     this.#brokers = new Map(this.#brokers).set(id, { ...known, host, port });
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    while (this.#next) {
-      const round: Round = this.#next;
-      this.#next = undefined;
+  async #refreshInTurn(): Promise<void> {
+    this.#isRefreshing = true;
+    while (this.#pending) {
+      const refresh: PendingRefresh = this.#pending;
+      this.#pending = undefined;
       try {
-        this.learn(await this.#ask([...round.topics]));
-        round.done.resolve();
+        this.update(await this.#fetch([...refresh.topics]));
+        refresh.done.resolve();
       } catch (error) {
-        round.done.reject(error);
+        refresh.done.reject(error);
       }
     }
-    this.#running = false;
+    this.#isRefreshing = false;
   }
 
   #olderThan(ageMs: number): readonly string[] {
     const oldest = this.#runtime.monotonic() - ageMs;
     const known = [...this.#topics.values()];
     return known
-      .filter(({ code, learntAt }) => code === 0 && learntAt < oldest)
+      .filter(({ code, fetchedAt }) => code === 0 && fetchedAt < oldest)
       .map(({ name }) => name);
   }
 
-  /** A broker that lags behind answers with an older leader epoch: what we know already is better. */
-  #withoutOldLeaders(topic: TopicMetadata): TopicMetadata {
+  /** Keeps what is known if a broker lags behind and answers with an older leader epoch. */
+  #keepNewerLeaders(topic: TopicMetadata): TopicMetadata {
     const before = this.#topics.get(topic.name);
     if (!before || before.id !== topic.id) return topic;
     const partitions = topic.partitions.map((partition) => {

@@ -5,7 +5,7 @@ import type { KafkajsConnection } from './kafkajs-connection.js';
 
 const ADDRESS = 'kafka-1:9092';
 
-/** What the authentication sees of kafkajs's connection, with a broker behind it that does as it is told. */
+/** The part of kafkajs's connection that the authentication uses, with a scripted broker. */
 class ScriptedConnection {
   authenticatedAt: unknown = 'before';
   sessionLifetime = { toNumber: () => this.sessionMs };
@@ -26,7 +26,7 @@ class ScriptedConnection {
   }
 }
 
-describe('the authentication of a connection', () => {
+describe('Authentication', () => {
   let inner: ScriptedConnection;
   let runtime: VirtualRuntime;
   let authentication: Authentication;
@@ -41,7 +41,7 @@ describe('the authentication of a connection', () => {
   const performing = (): Promise<unknown> =>
     authentication.perform().catch((error: unknown) => error);
 
-  it('is due at first, and never again where the session has no end', async () => {
+  it('is due at first, and never again if the session has no end', async () => {
     expect(authentication.isDue).toBe(true);
     await authentication.perform();
     await runtime.advance(10 * 365 * 86_400_000);
@@ -52,7 +52,7 @@ describe('the authentication of a connection', () => {
     [0, 850],
     [1, 950],
   ])(
-    'is due again before the session ends (chance %d: after %d of 1,000 ms)',
+    'is due again before the session ends (random %d: after %d of 1,000 ms)',
     async (chance, at) => {
       jest.spyOn(runtime, 'random').mockReturnValue(chance);
       inner.sessionMs = 1_000;
@@ -67,20 +67,20 @@ describe('the authentication of a connection', () => {
     },
   );
 
-  it('that the broker refuses says what to check', async () => {
+  it('rejects refused credentials with advice', async () => {
     inner.refusal = new Error('SASL PLAIN authentication failed: Invalid username or password');
     const error = await performing();
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(String(error)).toMatch(/kafka-1:9092 .*Invalid username.* Check the sasl mechanism/);
   });
 
-  it('during which the broker goes away is no refusal: it is tried again', async () => {
+  it('rejects with a retriable error if the broker closes the connection meanwhile', async () => {
     inner.refusal = new Error('SASL PLAIN authentication failed: Closed connection');
     inner.connected = false;
     expect(await performing()).toBeInstanceOf(ConnectionError);
   });
 
-  it('that is not renewed ends the connection only: the next one shows what the credentials are worth', async () => {
+  it('rejects a failed renewal with a retriable error, because a new connection shows whether the credentials are valid', async () => {
     await authentication.perform();
     inner.refusal = new Error('Illegal SASL state');
     expect(await performing()).toBeInstanceOf(ConnectionError);
@@ -88,21 +88,21 @@ describe('the authentication of a connection', () => {
     expect(await performing()).toBeInstanceOf(ConnectionError);
   });
 
-  it('whose token cannot be had is tried again, at first and later', async () => {
+  it('rejects a missing token with a retriable error, at first and later', async () => {
     inner.refusal = new ConnectionError('The token endpoint is down.');
     expect(await performing()).toBe(inner.refusal);
   });
 });
 
-describe('the sasl options for kafkajs', () => {
-  it.each(['oauthbearer', 'OAUTHBEARER'])('get a provider of ours for %s', (mechanism) => {
+describe('saslForKafkajs()', () => {
+  it.each(['oauthbearer', 'OAUTHBEARER'])('adds our own provider for %s', (mechanism) => {
     expect(saslForKafkajs({ mechanism }).authenticationProvider).toBeInstanceOf(Function);
   });
 
   it.each([
     { mechanism: 'scram-sha-512', username: 'u', password: 'p' },
     { mechanism: 'oauthbearer', authenticationProvider: () => undefined },
-  ])('stay as they are otherwise: %j', (sasl) => {
+  ])('leaves other options unchanged: %j', (sasl) => {
     expect(saslForKafkajs(sasl)).toBe(sasl);
   });
 });

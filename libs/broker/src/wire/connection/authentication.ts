@@ -9,10 +9,13 @@ export interface SaslSettings {
   readonly authenticationProvider?: unknown;
 }
 
-/** As Java: part of the session is left for the way to the broker and for clocks that differ. */
-const SHARE_OF_SESSION = { least: 0.85, random: 0.1 };
+/**
+ * The share of the session after which it is renewed, the same as in Java. The rest allows for
+ * network delay and clock differences.
+ */
+const RENEWAL_POINT = { least: 0.85, random: 0.1 };
 
-/** Our own provider where kafkajs's is wrong, unless the user brings one. */
+/** Replaces kafkajs's OAUTHBEARER provider by our own, unless the user has a custom provider. */
 export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
   const { mechanism, oauthBearerProvider, authenticationProvider } = sasl;
   if (authenticationProvider !== undefined || mechanism.toUpperCase() !== 'OAUTHBEARER')
@@ -21,11 +24,14 @@ export function saslForKafkajs(sasl: SaslSettings): SaslSettings {
 }
 
 /**
- * The authentication of one connection, done again before the broker's session ends (KIP-368):
- * a broker cuts off whoever asks for anything else after that.
+ * The authentication of one connection. It is renewed before the broker's session ends (KIP-368),
+ * because the broker then closes the connection at the next request.
  */
 export class Authentication {
-  /** When the next one is due. Times are ours: kafkajs begins 10 s early, with short sessions before every request. */
+  /**
+   * The time of the next authentication. kafkajs would renew 10 s early, and with short sessions
+   * before every request.
+   */
   #dueAt = -Infinity;
   #isRenewal = false;
 
@@ -44,24 +50,26 @@ export class Authentication {
     try {
       await this.inner.authenticate();
     } catch (error) {
-      throw this.#translate(error as Error);
+      throw this.#toBrokerError(error as Error);
     }
     this.#isRenewal = true;
     const sessionMs = this.inner.sessionLifetime.toNumber();
-    const { least, random } = SHARE_OF_SESSION;
+    const { least, random } = RENEWAL_POINT;
     const share = least + random * this.runtime.random();
     this.#dueAt = sessionMs > 0 ? this.runtime.monotonic() + sessionMs * share : Infinity;
   }
 
-  #translate(error: Error): BrokerError {
+  #toBrokerError(error: Error): BrokerError {
     if (error instanceof ConnectionError) return error;
-    // kafkajs says "authentication failed" of a broker that goes away in the middle of it as well.
+    // kafkajs reports "authentication failed" as well when the broker closes the connection during
+    // the authentication.
     if (!this.inner.isConnected())
       return new ConnectionError(
         `${this.address} closed the connection during the authentication: ${error.message}.`,
         { cause: error },
       );
-    // Brokers refuse to renew for reasons that say nothing of the credentials; a new connection shows what they are worth.
+    // A broker may refuse a renewal for reasons other than the credentials. A new connection shows
+    // whether they are valid.
     if (this.#isRenewal)
       return new ConnectionError(
         `${this.address} did not renew the authentication: ${error.message}. A new connection authenticates anew.`,

@@ -2,7 +2,7 @@ import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
 
 const failure = (code: string): Error => Object.assign(new Error('no'), { code });
 
-describe('what to do about a connection that could not be made', () => {
+describe('adviceOnFailure()', () => {
   it.each([
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ssl: { ca }'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'ssl: { ca }'],
@@ -13,11 +13,11 @@ describe('what to do about a connection that could not be made', () => {
     ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', 'ssl: { cert, key }'],
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'ssl: { cert, key }'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'leave ssl out'],
-  ])('%s: %s', (code, advice) => {
+  ])('advises on %s: %s', (code, advice) => {
     expect(adviceOnFailure(failure(code), { ssl: {} })).toContain(advice);
   });
 
-  it('is only said where more is known than the message says', () => {
+  it('is empty if the error message is enough', () => {
     expect(adviceOnFailure(failure('ECONNREFUSED'), { ssl: {} })).toBe('');
     expect(adviceOnFailure(new Error('Connection timeout'), {})).toBe('');
   });
@@ -27,7 +27,7 @@ describe('what to do about a connection that could not be made', () => {
     [{ sasl: {} }, 'give ssl as well'],
     [{ ssl: {} }, 'leave ssl out'],
   ])(
-    'a hang-up before any answer is a matter of what the listener speaks: %j, %s',
+    'advises on the protocol if the listener closes the connection before any response: %j, %s',
     (secured, advice) => {
       expect(adviceOnFailure(failure('ECONNRESET'), secured)).toContain(advice);
       expect(adviceOnHangUp(secured)).toContain(advice);

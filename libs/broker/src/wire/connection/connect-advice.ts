@@ -1,10 +1,10 @@
-/** Of a connection: how it was asked to be secured. */
-export interface Secured {
+/** The security options of a connection. */
+export interface SecuritySettings {
   readonly ssl?: unknown;
   readonly sasl?: unknown;
 }
 
-/** What to do about the errors of TLS, by the code that Node gives them. */
+/** The advice for TLS errors, by Node's error code. */
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)|CERT_UNTRUSTED/,
@@ -28,8 +28,11 @@ const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   ],
 ];
 
-/** What to do about a connection that could not be made; empty where its message says all that is known. */
-export function adviceOnFailure(error: Error, secured: Secured): string {
+/**
+ * Returns the advice for a connection that could not be opened; empty if the error message is
+ * enough.
+ */
+export function adviceOnFailure(error: Error, secured: SecuritySettings): string {
   const { code = '' } = error as { readonly code?: string };
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   if (advice !== undefined) return ` ${advice}`;
@@ -37,8 +40,11 @@ export function adviceOnFailure(error: Error, secured: Secured): string {
   return isHangUp ? adviceOnHangUp(secured) : '';
 }
 
-/** What to do where the other side hung up before it had answered anything: it speaks something else. */
-export function adviceOnHangUp({ ssl, sasl }: Secured): string {
+/**
+ * Returns the advice if the listener closed the connection before any response, which means that it
+ * expects another protocol.
+ */
+export function adviceOnHangUp({ ssl, sasl }: SecuritySettings): string {
   if (ssl) return ' If this listener of the broker does not speak TLS, leave ssl out.';
   return sasl
     ? ' If this listener of the broker speaks TLS, give ssl as well.'

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { ClosedError, ConnectionError, RequestTimeoutError } from '../../port/errors.js';
 import { Deferred, realRuntime, VirtualRuntime } from '../../runtime/index.js';
-import { ownRequest } from '../requests/api-request.js';
+import { defineRequest } from '../requests/api-request.js';
 import { Cluster } from '../cluster/cluster.js';
 import { ClusterFeatures, NO_FEATURES } from '../cluster/cluster-features.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 import { metadataRequest } from '../requests/metadata-request.js';
 import { Writer } from '../requests/writer.js';
 
-/** Longer than any test: whoever waits for it has been forgotten. */
+/** A time longer than any test, so that a forgotten wait fails the test. */
 const FOR_EVER_MS = 600_000;
 const API_VERSIONS = 18;
 const NOBODY_ANSWERS = { mechanism: 'plain', username: 'u', password: 'p' };
@@ -18,7 +18,7 @@ interface CustomExchange {
   saslAuthenticate(message: unknown): Promise<unknown>;
 }
 
-/** A broker that tells its versions, and says nothing else. */
+/** A broker that answers ApiVersions and no other request. */
 class SilentBroker {
   readonly sockets: Socket[] = [];
   readonly #server: Server = createServer((socket) => {
@@ -35,10 +35,10 @@ class SilentBroker {
       socket.write(Buffer.concat([head, body]));
     });
   });
-  /** Of ApiVersions. */
+  /** The newest version of ApiVersions that the broker supports. */
   newest = 3;
   readonly versionsAsked: number[] = [];
-  /** Told of a request that gets no answer. */
+  /** Called for each request that gets no answer. */
   heard: ((request: Buffer, socket: Socket) => void) | undefined;
 
   async listen(): Promise<this> {
@@ -47,7 +47,7 @@ class SilentBroker {
     return this;
   }
 
-  /** Several may come in one piece. */
+  /** Splits the bytes, because several requests may arrive in one chunk. */
   #hear(bytes: Buffer, socket: Socket): void {
     for (let rest = bytes; rest.length > 0;) {
       const length = 4 + rest.readInt32BE(0);
@@ -76,7 +76,7 @@ class SilentBroker {
     return writer.toBuffer();
   }
 
-  /** In the oldest version, whatever was asked. */
+  /** Refuses in version 0, whatever version was requested. */
   #refusal(): Buffer {
     const writer = new Writer().int16(35);
     return writer
@@ -88,7 +88,7 @@ class SilentBroker {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Until somebody has asked what is not answered. */
+  /** Resolves when a request arrives that gets no answer. */
   asked(): Promise<void> {
     return new Promise((resolve) => (this.heard = () => resolve()));
   }
@@ -106,7 +106,7 @@ const to = ({ port }: SilentBroker) => ({
   connectionTimeoutMs: FOR_EVER_MS,
 });
 
-describe('a connection that is closed while it is opened', () => {
+describe('Connection that is closed while it opens', () => {
   let broker: SilentBroker;
   beforeEach(async () => (broker = await new SilentBroker().listen()));
   afterEach(() => {
@@ -118,7 +118,7 @@ describe('a connection that is closed while it is opened', () => {
     options: { sasl?: ConnectionOptions['sasl']; runtime?: VirtualRuntime } = {},
   ): Connection => new Connection({ ...to(broker), runtime: realRuntime, ...options });
 
-  it('while it connects, ends at once and leaves no timer behind', async () => {
+  it('rejects at once during the TCP connect, and leaves no timer behind', async () => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     const cleared = jest.spyOn(globalThis, 'clearTimeout');
     const connection = connectionTo();
@@ -131,7 +131,7 @@ describe('a connection that is closed while it is opened', () => {
     expect(cleared).toHaveBeenCalledWith(timers.mock.results[ofKafkajs]?.value);
   });
 
-  it('before it connects, never does: nobody would close that socket', async () => {
+  it('never connects if it was closed before, because nobody would close that socket', async () => {
     const connection = connectionTo();
     connection.close();
     await expect(connection.open()).rejects.toThrow(ClosedError);
@@ -141,7 +141,7 @@ describe('a connection that is closed while it is opened', () => {
     other.close();
   });
 
-  it('while the credentials are not answered, ends at once', async () => {
+  it('rejects at once while the credentials are not answered', async () => {
     const connection = connectionTo({ sasl: NOBODY_ANSWERS });
     const asked = broker.asked();
     const opening = connection.open();
@@ -150,7 +150,7 @@ describe('a connection that is closed while it is opened', () => {
     await expect(opening).rejects.toThrow(ClosedError);
   });
 
-  it('while a token is not given, ends at once', async () => {
+  it('rejects at once while the token provider has not returned', async () => {
     const wanted = new Deferred();
     const oauthBearerProvider = (): Promise<never> => {
       wanted.resolve();
@@ -164,7 +164,7 @@ describe('a connection that is closed while it is opened', () => {
     await expect(opening).rejects.toThrow(ClosedError);
   });
 
-  it('gives up by itself where the credentials are not answered', async () => {
+  it('times out if the credentials are not answered', async () => {
     const runtime = new VirtualRuntime();
     const connection = connectionTo({ sasl: NOBODY_ANSWERS, runtime });
     const asked = broker.asked();
@@ -176,8 +176,8 @@ describe('a connection that is closed while it is opened', () => {
   });
 });
 
-describe('a mechanism that kafkajs has never heard of', () => {
-  it('is spoken by the provider that the user brings', async () => {
+describe('Connection with a custom SASL mechanism', () => {
+  it('authenticates with the provider of the user', async () => {
     const broker = await new SilentBroker().listen();
     const answers = [handshakeAccepted('X-TOKEN'), authenticated('welcome')];
     broker.heard = () => broker.sockets[0]?.write(answers.shift() ?? '');
@@ -201,12 +201,12 @@ describe('a mechanism that kafkajs has never heard of', () => {
   });
 });
 
-describe('what a broker says of itself', () => {
+describe('ApiVersions', () => {
   it.each([
     [3, [3], 2],
     [2, [3, 2], 0],
   ])(
-    'is asked in the newest version that it knows, %i',
+    'is requested in the newest version that the broker supports, %i',
     async (newest, asked, transactionVersion) => {
       const broker = await new SilentBroker().listen();
       broker.newest = newest;
@@ -220,21 +220,21 @@ describe('what a broker says of itself', () => {
     },
   );
 
-  it('of the features of its cluster counts by their epoch, whichever broker says it', () => {
+  it('returns features of which the highest epoch counts, whichever broker sent them', () => {
     const features = new ClusterFeatures();
     const told = (epoch: number, level: number) =>
-      features.learn({ epoch, levels: new Map([['transaction.version', level]]) });
+      features.update({ epoch, levels: new Map([['transaction.version', level]]) });
     expect(features.levelOf('transaction.version')).toBe(0);
     told(5, 1);
     told(7, 2);
     told(6, 1);
-    features.learn(NO_FEATURES);
+    features.update(NO_FEATURES);
     expect(features.levelOf('transaction.version')).toBe(2);
     expect(features.levelOf('group.version')).toBe(0);
   });
 });
 
-const question = ownRequest({
+const question = defineRequest({
   apiKey: 3,
   apiName: 'Question',
   versions: [0],
@@ -242,7 +242,7 @@ const question = ownRequest({
   read: (reader) => reader.int32(),
 });
 
-/** To the question. */
+/** The response to `question`, with a throttle time. */
 function restingAnswer(request: Buffer, restMs: number): Buffer {
   const answer = Buffer.alloc(12);
   answer.writeInt32BE(8, 0);
@@ -251,15 +251,15 @@ function restingAnswer(request: Buffer, restMs: number): Buffer {
   return answer;
 }
 
-describe('a broker over whose quota we are', () => {
+describe('Connection to a throttling broker', () => {
   const FIVE_SECONDS = 5_000;
   let broker: SilentBroker;
   let runtime: VirtualRuntime;
   let connection: Connection;
-  /** What each answer asks for. */
+  /** The throttle time of each response. */
   let restMs: number;
   let asked: number;
-  /** Where set, answers are not sent but held here. */
+  /** If set, collects the responses instead of sending them. */
   let held: (() => void)[] | undefined;
 
   beforeEach(async () => {
@@ -284,7 +284,10 @@ describe('a broker over whose quota we are', () => {
 
   const ask = (): Promise<number> => connection.exchange(question, { timeoutMs: 1_000 });
 
-  /** Time passes, and so do some round trips; the broker is not asked. */
+  /**
+   * Advances the time and waits for some round trips, and checks that the broker got no request
+   * meanwhile.
+   */
   async function advanceQuietly(milliseconds: number): Promise<void> {
     await runtime.advance(milliseconds);
     const other = new Connection({ ...to(broker), runtime: realRuntime });
@@ -293,7 +296,7 @@ describe('a broker over whose quota we are', () => {
     expect(asked).toBe(1);
   }
 
-  it('is left alone for as long as it asks, and that takes nothing from the deadline', async () => {
+  it('sends nothing during the throttle time, which does not count towards the request timeout', async () => {
     restMs = FIVE_SECONDS;
     await ask();
     const next = ask();
@@ -303,7 +306,7 @@ describe('a broker over whose quota we are', () => {
     expect(asked).toBe(2);
   });
 
-  it('is not left alone for ever', async () => {
+  it('limits the throttle time', async () => {
     restMs = 2 ** 31 - 1;
     await ask();
     const next = ask();
@@ -313,7 +316,7 @@ describe('a broker over whose quota we are', () => {
     expect(asked).toBe(2);
   });
 
-  it('does not hold up the end of the connection', async () => {
+  it('rejects at once when it is closed while throttled', async () => {
     restMs = FIVE_SECONDS;
     await ask();
     const next = ask();
@@ -321,7 +324,7 @@ describe('a broker over whose quota we are', () => {
     await expect(next).rejects.toThrow(ClosedError);
   });
 
-  it('is not asked after its rest what was given up meanwhile', async () => {
+  it('does not send a request that was aborted while throttled', async () => {
     restMs = FIVE_SECONDS;
     await ask();
     const control = new AbortController();
@@ -335,8 +338,8 @@ describe('a broker over whose quota we are', () => {
     expect(asked).toBe(2);
   });
 
-  describe('while another request waits for its answer', () => {
-    /** The first answer asks for a rest; the second one is held back. */
+  describe('while another request waits for its response', () => {
+    /** The first response throttles; the second one is held back. */
     async function waitingOne(): Promise<{ waiting: Promise<number>; answer: () => void }> {
       restMs = FIVE_SECONDS;
       held = [];
@@ -348,14 +351,14 @@ describe('a broker over whose quota we are', () => {
       return { waiting, answer: () => held?.[1]?.() };
     }
 
-    it('is given that much longer for it', async () => {
+    it('extends the deadline of that request by the throttle time', async () => {
       const { waiting, answer } = await waitingOne();
       await runtime.advance(FIVE_SECONDS + 999);
       answer();
       expect(await waiting).toBe(FIVE_SECONDS);
     });
 
-    it('is given a minute longer at most, however often it asks for a rest', async () => {
+    it('extends the deadline by one minute at most, however often the broker throttles', async () => {
       restMs = 60_000;
       held = [];
       const [first, second, waiting] = [ask(), ask(), ask()];
@@ -375,7 +378,7 @@ describe('a broker over whose quota we are', () => {
       await expect(waiting).rejects.toThrow(RequestTimeoutError);
     });
 
-    it('is not given longer than that', async () => {
+    it('times that request out after the extended deadline', async () => {
       const { waiting } = await waitingOne();
       await runtime.advance(FIVE_SECONDS + 1_000);
       await expect(waiting).rejects.toThrow(RequestTimeoutError);
@@ -383,12 +386,12 @@ describe('a broker over whose quota we are', () => {
   });
 });
 
-describe('a cluster with a broker over whose quota we are', () => {
+describe('Cluster with a throttling broker', () => {
   const REST_MS = 60_000;
   let brokers: readonly SilentBroker[];
   let runtime: VirtualRuntime;
   let cluster: Cluster;
-  /** The number of the broker, for each request. */
+  /** The index of the broker that received each request. */
   let heard: number[];
   let restOf: (broker: number) => number;
 
@@ -414,12 +417,12 @@ describe('a cluster with a broker over whose quota we are', () => {
     for (const broker of brokers) broker.close();
   });
 
-  it('does not send after the rest what its signal has ended meanwhile', async () => {
+  it('does not send a request whose signal aborted while throttled', async () => {
     restOf = () => REST_MS;
     const node = { id: 5, host: '127.0.0.1', port: brokers[0]?.port ?? 0, rack: null };
-    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    cluster.metadata.update({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
     const ask = (signal?: AbortSignal) =>
-      cluster.request(5, 'lane', question, { ...(signal && { signal }) });
+      cluster.request(5, 'channel', question, { ...(signal && { signal }) });
     await ask();
     const control = new AbortController();
     const givenUp = ask(control.signal);
@@ -432,18 +435,18 @@ describe('a cluster with a broker over whose quota we are', () => {
     expect(heard).toHaveLength(2);
   });
 
-  it('asks another one meanwhile what any of them can tell', async () => {
+  it('asks another broker meanwhile if any broker can answer', async () => {
     restOf = (number) => (number === 0 ? REST_MS : 0);
-    const ask = (lane: string) => cluster.request('any', lane, question);
-    await ask('lane');
-    await ask('another lane');
-    await ask('lane');
-    await ask('lane');
+    const ask = (channel: string) => cluster.request('any', channel, question);
+    await ask('channel');
+    await ask('another channel');
+    await ask('channel');
+    await ask('channel');
     expect(heard).toEqual([0, 1, 1, 1]);
   });
 });
 
-describe('a broker that is back at another address', () => {
+describe('Cluster with a broker on a new address', () => {
   const addressOf = ({ port }: SilentBroker) => ({ host: '127.0.0.1', port });
   const heard: string[] = [];
   let brokers: readonly SilentBroker[];
@@ -465,7 +468,7 @@ describe('a broker that is back at another address', () => {
       runtime: realRuntime,
     });
     const node = { id: 5, ...addressOf(before), rack: 'a' };
-    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    cluster.metadata.update({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
     brokers = [before, now];
   });
   afterEach(() => {
@@ -473,31 +476,32 @@ describe('a broker that is back at another address', () => {
     for (const broker of brokers) broker.close();
   });
 
-  it('is asked there as soon as somebody has told', async () => {
-    const ask = () => cluster.request(5, 'lane', question);
+  it('uses the new address as soon as a response names it', async () => {
+    const ask = () => cluster.request(5, 'channel', question);
     await ask();
     const [before, now] = brokers as [SilentBroker, SilentBroker];
-    cluster.metadata.learnAddress(5, addressOf(now));
+    cluster.metadata.updateAddress(5, addressOf(now));
     await ask();
     expect(heard).toEqual(['before', 'now']);
     expect(cluster.metadata.brokers.get(5)).toMatchObject({ ...addressOf(now), rack: 'a' });
-    // Told by who lags behind: it is looked for there in vain, and told anew.
-    cluster.metadata.learnAddress(5, addressOf(before));
+    // A broker that lags behind names the old address. The request fails there, and the next
+    // response corrects it.
+    cluster.metadata.updateAddress(5, addressOf(before));
     before.close();
     await expect(ask()).rejects.toBeInstanceOf(ConnectionError);
-    cluster.metadata.learnAddress(5, addressOf(now));
+    cluster.metadata.updateAddress(5, addressOf(now));
     await ask();
     expect(heard).toEqual(['before', 'now', 'now']);
   });
 
-  it('is not known by that, where it was not known: the cluster is asked for all of it', () => {
+  it('does not add an unknown broker by its address, because the metadata would be incomplete', () => {
     const [, now] = brokers as [SilentBroker, SilentBroker];
-    cluster.metadata.learnAddress(6, addressOf(now));
+    cluster.metadata.updateAddress(6, addressOf(now));
     expect([...cluster.metadata.brokers.keys()]).toEqual([5]);
   });
 });
 
-describe('a request that is ended while it looks for its connection', () => {
+describe('request that ends while it waits for its connection', () => {
   let broker: SilentBroker;
   let cluster: Cluster;
   let metadata: Deferred;
@@ -522,29 +526,29 @@ describe('a request that is ended while it looks for its connection', () => {
 
   function metadataCome(): void {
     const node = { id: 5, host: '127.0.0.1', port: broker.port, rack: null };
-    cluster.metadata.learn({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
+    cluster.metadata.update({ brokers: [node], clusterId: 'c', controllerId: 5, topics: [] });
     metadata.resolve();
   }
 
-  /** What was opened by mistake has come by then. */
+  /** Opens one more connection, which comes after all connections opened by mistake. */
   async function connectionsInTheEnd(): Promise<number> {
-    const request = cluster.request(5, 'another lane', metadataRequest([]));
+    const request = cluster.request(5, 'another channel', metadataRequest([]));
     request.catch(() => undefined);
     await broker.asked();
     return broker.sockets.length - 1;
   }
 
-  it('with its lane opens none: nobody would close it before the driver', async () => {
-    const answer = cluster.request(5, 'lane', metadataRequest([]));
-    cluster.closeLane('lane', new ConnectionError('not needed any more'));
+  it('opens no connection if its channel is closed, because nobody would close that connection', async () => {
+    const answer = cluster.request(5, 'channel', metadataRequest([]));
+    cluster.closeChannel('channel', new ConnectionError('not needed any more'));
     metadataCome();
     await expect(answer).rejects.toThrow('not needed any more');
     expect(await connectionsInTheEnd()).toBe(0);
   });
 
-  it('by its signal opens none', async () => {
+  it('opens no connection if its signal aborts', async () => {
     const control = new AbortController();
-    const answer = cluster.request(5, 'lane', metadataRequest([]), { signal: control.signal });
+    const answer = cluster.request(5, 'channel', metadataRequest([]), { signal: control.signal });
     control.abort(new Error('given up'));
     await expect(answer).rejects.toThrow('given up');
     metadataCome();
@@ -563,7 +567,7 @@ function handshakeAccepted(mechanism: string): Buffer {
   return answer;
 }
 
-/** SaslAuthenticate, version 1: the third request; a session without an end. */
+/** SaslAuthenticate, version 1: the third request, with a session that does not expire. */
 function authenticated(text: string): Buffer {
   const answer = Buffer.alloc(4 + 4 + 2 + 2 + 4 + text.length + 8);
   answer.writeInt32BE(answer.length - 4, 0);

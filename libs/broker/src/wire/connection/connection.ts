@@ -12,57 +12,72 @@ import {
   API_VERSIONS,
   apiVersionsRequest,
   UNSUPPORTED_VERSION,
-  type ApiVersionsAnswer,
+  type ApiVersionsResponse,
   type BrokerVersions,
 } from '../requests/api-versions-request.js';
 import { Authentication } from './authentication.js';
 import { NO_FEATURES, type FinalizedFeatures } from '../cluster/cluster-features.js';
 import { adviceOnFailure, adviceOnHangUp } from './connect-advice.js';
-import { innerConnection, type InnerConnectionOptions } from './inner-connection.js';
+import {
+  createKafkajsConnection,
+  type KafkajsConnectionOptions,
+} from './create-kafkajs-connection.js';
 import { isFlexible, requestHeader } from './request-header.js';
 import type { KafkajsConnection } from './kafkajs-connection.js';
 
-export interface ConnectionOptions extends InnerConnectionOptions {
+export interface ConnectionOptions extends KafkajsConnectionOptions {
   readonly runtime: Runtime;
 }
 
 export interface ExchangeOptions {
-  /** From the call to the answer, without the rest that the broker may ask for; then the connection is given up, for whatever comes next would wait behind. */
+  /**
+   * The time from the call to the response, without throttling. After this time the connection is
+   * closed, because all later responses would wait behind the missing one.
+   */
   readonly timeoutMs: number;
-  /** Aborted before it has left, it does not leave: it would arrive after what replaced it. */
+  /**
+   * A request that is aborted before it is sent is never sent: it would arrive after the request
+   * that replaced it.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Brokers ask for some 10 s at most; one that asks for hours is not obeyed. */
-const LONGEST_REST_MS = 60_000;
+/** The longest throttle time that is obeyed. Brokers ask for some 10 s at most. */
+const MAX_THROTTLE_MS = 60_000;
 
-/** Of the whole exchange, asking the user's token provider included; kafkajs would wait for ever. */
+/**
+ * The timeout of the whole authentication, including the user's token provider. kafkajs would wait
+ * for ever.
+ */
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 /**
- * kafkajs's connection (socket, TLS, SASL, framing), used once and never again:
- * after any failure its socket is destroyed and a new one is built, because what is left of a
- * half-read answer would poison the next (kafkajs keeps it over a reconnect).
+ * A connection of kafkajs (socket, TLS, SASL, framing) that is used only once. After any failure
+ * the socket is destroyed and a new connection is created. kafkajs would keep the rest of a
+ * half-read response over a reconnect, which breaks the next response.
  */
 export class Connection {
   readonly #inner: KafkajsConnection;
   readonly #options: ConnectionOptions;
   readonly #authentication: Authentication | undefined;
   readonly #onClosed = new Set<(error: BrokerError) => void>();
-  /** Aborts when the connection is closed: kafkajs answers neither a connect nor an authentication then. */
+  /**
+   * Aborts when the connection is closed, because kafkajs then settles neither a connect nor an
+   * authentication.
+   */
   readonly #ended = new AbortController();
   #opening: Promise<void> | undefined;
   #versions: BrokerVersions = {};
   #features = NO_FEATURES;
-  /** Whether it has answered anything that only a listener of the expected kind answers. */
-  #isProven = false;
+  /** True after a response that only a listener of the expected protocol sends. */
+  #isProtocolConfirmed = false;
   #failure: BrokerError | undefined;
-  #restUntil = 0;
-  #order: Promise<unknown> = Promise.resolve();
+  #throttledUntil = 0;
+  #sendQueue: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#inner = innerConnection(options, (cause) => {
+    this.#inner = createKafkajsConnection(options, (cause) => {
       const message = `${this.address} does not speak Kafka's protocol.${this.#adviceOnHangUp()}`;
       this.close(new MalformedResponseError(message, { cause }));
     });
@@ -82,17 +97,17 @@ export class Connection {
     return this.#versions;
   }
 
-  /** Of its cluster, as the broker knew them when the connection was opened. */
+  /** The cluster's features, as the broker knew them when the connection was opened. */
   get features(): FinalizedFeatures {
     return this.#features;
   }
 
-  /** Whether the broker wants to be left alone: what is asked now waits before it leaves. */
-  get isResting(): boolean {
-    return this.#restMs > 0;
+  /** True while the broker throttles this client (KIP-219). Requests wait before they are sent. */
+  get isThrottled(): boolean {
+    return this.#throttleLeftMs > 0;
   }
 
-  /** How many requests wait for an answer. */
+  /** The number of requests that wait for a response. */
   get inFlight(): number {
     return this.#inner.requestQueue.inflight.size + this.#inner.requestQueue.pending.length;
   }
@@ -101,18 +116,18 @@ export class Connection {
     this.#onClosed.add(listener);
   }
 
-  /** Connects, learns the broker's versions and authenticates, once for all who ask. */
+  /** Connects, requests the broker's versions and authenticates. All callers share one attempt. */
   open(): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
-      throw this.close(this.#translate(error));
+      throw this.close(this.#toBrokerError(error));
     });
     return this.#opening;
   }
 
-  /** Sends the request and gives its answer. Requests leave in the order of the calls. */
+  /** Sends the request and returns its response. Requests are sent in the order of the calls. */
   async exchange<T>(request: ApiRequest<T>, { timeoutMs, signal }: ExchangeOptions): Promise<T> {
     if (this.#failure) throw this.#failure;
-    const version = this.#bestVersion(request);
+    const version = this.#negotiateVersion(request);
     let deadline: Timer | undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
@@ -124,20 +139,23 @@ export class Connection {
           .then(resolve, reject);
       });
     } catch (error) {
-      throw error instanceof BrokerError ? error : this.close(this.#translate(error));
+      throw error instanceof BrokerError ? error : this.close(this.#toBrokerError(error));
     } finally {
       deadline?.cancel();
     }
   }
 
-  /** Rejects what waits for an answer and destroys the socket. Returns the first reason it was closed for. */
+  /**
+   * Rejects all waiting requests and destroys the socket. Returns the first reason for which the
+   * connection was closed.
+   */
   close(reason?: BrokerError): BrokerError {
     if (this.#failure) return this.#failure;
     this.#failure = reason ?? new ClosedError(`The connection to ${this.address} was closed.`);
     this.#inner.requestQueue.rejectAll(this.#failure);
     this.#inner.requestQueue.destroy();
     this.#inner.connectionStatus = 'disconnected';
-    // The error makes kafkajs cancel its time-out of the connect, which would hold up the end of the process.
+    // The error makes kafkajs cancel its connect timeout, which would keep the process alive.
     this.#inner.socket?.destroy(this.#failure);
     this.#ended.abort(this.#failure);
     for (const listener of this.#onClosed) listener(this.#failure);
@@ -146,10 +164,11 @@ export class Connection {
   }
 
   async #open(): Promise<void> {
-    // Closed while it stood in line for connecting: nobody would ever close a socket made now.
+    // The connection was closed while it waited to connect. A socket opened now would never be
+    // closed.
     if (this.#failure) throw this.#failure;
     const connecting = this.#inner.connect();
-    // kafkajs listens to 'end' and 'error' only: a socket that is destroyed under it says neither.
+    // kafkajs listens to 'end' and 'error' only, and a destroyed socket emits neither.
     this.#inner.socket?.on('close', () => {
       this.close(
         new ConnectionError(
@@ -160,7 +179,7 @@ export class Connection {
     this.#inner.socket?.setNoDelay(true);
     await abortable(connecting, this.#ended.signal);
     if (this.#failure) throw this.#failure;
-    const { versions, features } = await this.#askVersions();
+    const { versions, features } = await this.#fetchVersions();
     this.#versions = versions;
     this.#features = features;
     this.#inner.setVersions(versions);
@@ -170,7 +189,7 @@ export class Connection {
     );
   }
 
-  async #askVersions(): Promise<ApiVersionsAnswer> {
+  async #fetchVersions(): Promise<ApiVersionsResponse> {
     const options = { timeoutMs: this.#options.connectionTimeoutMs };
     const answer = await this.exchange(apiVersionsRequest(3), options);
     if (answer.code !== UNSUPPORTED_VERSION) return answer;
@@ -182,28 +201,34 @@ export class Connection {
     try {
       await abortable(this.#authentication.perform(), this.#ended.signal);
     } catch (error) {
-      // Nothing else may be sent on it any more.
+      // No other request may be sent on the connection after a failed authentication.
       throw this.close(error as BrokerError);
     }
   }
 
-  /** Encoding may be asynchronous and authenticating again is: a chain keeps the order of the calls. */
+  /**
+   * A promise chain keeps the order of the calls, because encoding may be asynchronous and a
+   * renewed authentication is.
+   */
   async #send<T>(
     request: ApiRequest<T>,
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<Buffer> {
-    const turn = this.#order.then(async () => {
-      // A broker over whose quota we are answers nothing meanwhile (KIP-219): what waited there would seem lost.
-      if (this.#restMs > 0) await sleep(this.#options.runtime, this.#restMs, this.#ended.signal);
+    const turn = this.#sendQueue.then(async () => {
+      // A broker answers nothing while it throttles a client that exceeds its quota (KIP-219).
+      // Requests that wait there would seem lost.
+      if (this.#throttleLeftMs > 0)
+        await sleep(this.#options.runtime, this.#throttleLeftMs, this.#ended.signal);
       if (request.apiKey !== API_VERSIONS) await this.#authenticate();
       if (signal?.aborted) throw new ConnectionError('The request was given up before it left.');
-      // At last, because some decide only now what they say: waiting, they may have lost whom they speak for.
+      // Encodes as the last step, because some requests decide their content only now: their
+      // callers may have aborted while the request waited.
       const body = await request.encode(version);
       if (this.#failure) throw this.#failure;
       return { answer: this.#push(request, version, body) };
     });
-    this.#order = turn.catch(() => undefined);
+    this.#sendQueue = turn.catch(() => undefined);
     return (await turn).answer;
   }
 
@@ -243,8 +268,8 @@ export class Connection {
     const body = hasTaggedHeader(request, version) ? payload.subarray(1) : payload;
     try {
       const answer = await request.decode(body, version);
-      this.#rest(request.throttleTimeMs?.(body, version) ?? 0);
-      this.#isProven ||= request.apiKey !== API_VERSIONS;
+      this.#throttle(request.throttleTimeMs?.(body, version) ?? 0);
+      this.#isProtocolConfirmed ||= request.apiKey !== API_VERSIONS;
       return answer;
     } catch (error) {
       throw this.close(
@@ -258,7 +283,7 @@ export class Connection {
     }
   }
 
-  #bestVersion<T>(request: ApiRequest<T>): number {
+  #negotiateVersion<T>(request: ApiRequest<T>): number {
     if (request.apiKey === API_VERSIONS) return request.versions[0] as number;
     const range = this.#versions[request.apiKey];
     const best = request.versions.findLast(
@@ -277,48 +302,54 @@ export class Connection {
     );
   }
 
-  #translate(error: unknown): BrokerError {
+  #toBrokerError(error: unknown): BrokerError {
     if (this.#failure) return this.#failure;
     if (error instanceof BrokerError) return error;
     const reason = error instanceof Error ? error : new Error(String(error));
-    const message = this.#isProven
+    const message = this.#isProtocolConfirmed
       ? `The connection to ${this.address} broke: ${reason.message}.`
       : `Could not connect to ${this.address}: ${reason.message.trim()}.${adviceOnFailure(reason, this.#options)}`;
     return new ConnectionError(message, { cause: error });
   }
 
-  /** A rest that the broker asks for meanwhile is added: what was sent before waits there for as long. */
+  /**
+   * Adds throttle time that the broker requests meanwhile, because earlier requests wait there as
+   * long.
+   */
   #deadline(timeoutMs: number, onLate: () => void): Timer {
     const { runtime } = this.#options;
-    let restUntil = Math.max(this.#restUntil, runtime.monotonic());
-    const longest = restUntil + LONGEST_REST_MS;
+    let restUntil = Math.max(this.#throttledUntil, runtime.monotonic());
+    const longest = restUntil + MAX_THROTTLE_MS;
     const arm = (delayMs: number): Timer =>
       runtime.setTimer(() => {
-        const moreMs = Math.min(this.#restUntil, longest) - restUntil;
+        const moreMs = Math.min(this.#throttledUntil, longest) - restUntil;
         if (moreMs <= 0) return onLate();
         restUntil += moreMs;
         timer = arm(moreMs);
       }, delayMs);
-    let timer = arm(this.#restMs + timeoutMs);
+    let timer = arm(this.#throttleLeftMs + timeoutMs);
     return { cancel: () => timer.cancel() };
   }
 
-  get #restMs(): number {
-    return Math.max(0, this.#restUntil - this.#options.runtime.monotonic());
+  get #throttleLeftMs(): number {
+    return Math.max(0, this.#throttledUntil - this.#options.runtime.monotonic());
   }
 
-  #rest(askedMs: number): void {
+  #throttle(askedMs: number): void {
     if (askedMs <= 0) return;
-    const until = this.#options.runtime.monotonic() + Math.min(askedMs, LONGEST_REST_MS);
-    this.#restUntil = Math.max(this.#restUntil, until);
+    const until = this.#options.runtime.monotonic() + Math.min(askedMs, MAX_THROTTLE_MS);
+    this.#throttledUntil = Math.max(this.#throttledUntil, until);
   }
 
   #adviceOnHangUp(): string {
-    return this.#isProven ? '' : adviceOnHangUp(this.#options);
+    return this.#isProtocolConfirmed ? '' : adviceOnHangUp(this.#options);
   }
 }
 
-/** The answer to ApiVersions has the oldest header always: who reads it does not know yet what the broker speaks. */
+/**
+ * The response to ApiVersions always has the oldest header, because a client does not know the
+ * broker's versions yet.
+ */
 function hasTaggedHeader<T>(request: ApiRequest<T>, version: number): boolean {
   return isFlexible(request, version) && request.apiKey !== API_VERSIONS;
 }

@@ -20,24 +20,27 @@ interface RequestQueue {
   destroy(): void;
 }
 
-/** A connection of kafkajs 2.2.4, as far as the wire room uses it. */
+/** The members of a kafkajs 2.2.4 connection that we use. */
 export interface KafkajsConnection {
   socket?: Socket;
   clientId: string;
   connectionStatus: string;
   requestQueue: RequestQueue;
   connect(): Promise<unknown>;
-  /** Does nothing while the one before is still good: `authenticatedAt = null` says that it is not. */
+  /**
+   * Does nothing while the present authentication is valid. `authenticatedAt = null` invalidates
+   * it.
+   */
   authenticate(): Promise<void>;
   authenticatedAt: unknown;
-  /** Milliseconds as a Long; 0 is for ever. */
+  /** Milliseconds as a Long; 0 means without end. */
   sessionLifetime: { toNumber(): number };
   isConnected(): boolean;
   setVersions(versions: Record<number, { minVersion: number; maxVersion: number }>): void;
   setSupportAuthenticationProtocol(isSupported: boolean): void;
   nextCorrelationId(): number;
   processData(chunk: Buffer): void;
-  /** Until the next answer is whole. */
+  /** The missing bytes of the next response. */
   bytesNeeded: number;
   sasl: unknown;
 }

@@ -1,7 +1,7 @@
 import kafkajsPackage from './kafkajs-package.cjs';
 import { UnsupportedError } from '../../port/errors.js';
 
-/** The wire room imports kafkajs's inner modules, which no other version promises to have. */
+/** We import kafkajs's internal modules, which may differ in every other version. */
 export const SUPPORTED_KAFKAJS = '2.2.4';
 
 export function requireKafkajsVersion(found: string = kafkajsPackage.version): void {

@@ -3,7 +3,10 @@ import { oauthBearer, type BearerToken } from './oauth-bearer.js';
 
 const SECRET = 'header.claims.signature';
 
-/** Says `answer` to what is sent to it, in the form of SaslAuthenticate: four bytes of length before the text. */
+/**
+ * A broker that answers `answer`, in the format of SaslAuthenticate: four bytes of length before
+ * the text.
+ */
 function brokerThatSays(answer: string) {
   const heard: string[] = [];
   type Exchange = Parameters<ReturnType<typeof oauthBearer>>[0];
@@ -29,14 +32,14 @@ const authenticate = (provider: unknown, answer = '') => {
   };
 };
 
-describe('OAUTHBEARER', () => {
-  it('sends the token as RFC 7628 says', async () => {
+describe('oauthBearer()', () => {
+  it('sends the token in the format of RFC 7628', async () => {
     const { heard, ended } = authenticate(async () => ({ value: SECRET }));
     expect(await ended).toBe('accepted');
     expect(heard).toEqual([`n,,\u0001auth=Bearer ${SECRET}\u0001\u0001`]);
   });
 
-  it('sends extensions after it', async () => {
+  it('sends extensions after the token', async () => {
     const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool-2' };
     const { heard, ended } = authenticate(async () => ({ value: SECRET, extensions }));
     expect(await ended).toBe('accepted');
@@ -45,7 +48,7 @@ describe('OAUTHBEARER', () => {
     );
   });
 
-  it('hears a refusal, which comes without an error code, and does not repeat the token', async () => {
+  it('reads a refusal without an error code, and does not repeat the token', async () => {
     const { ended } = authenticate(async () => ({ value: SECRET }), '{"status":"invalid_token"}');
     const error = await ended;
     expect(error).toBeInstanceOf(AuthenticationError);
@@ -53,7 +56,7 @@ describe('OAUTHBEARER', () => {
     expect(String(error)).not.toContain(SECRET);
   });
 
-  it('takes a provider that fails for an outage, not for a refusal', async () => {
+  it('treats a provider that throws as an outage, not as a refusal', async () => {
     const { ended } = authenticate(async () => Promise.reject(new Error('503 from the issuer')));
     expect(await ended).toBeInstanceOf(ConnectionError);
     expect(String(await ended)).toContain('503 from the issuer');
@@ -64,10 +67,13 @@ describe('OAUTHBEARER', () => {
     ['nothing', async () => undefined],
     ['a bare text', async () => SECRET],
     ['no value', async () => ({ value: undefined })],
-  ])('says what a provider has to be, when it is or gives %s', async (_name, provider) => {
-    const error = await authenticate(provider).ended;
-    expect(error).toBeInstanceOf(AuthenticationError);
-    expect(String(error)).toContain('{ value: token }');
-    expect(String(error)).not.toContain(SECRET);
-  });
+  ])(
+    'rejects with advice if the provider is missing or returns no token: %s',
+    async (_name, provider) => {
+      const error = await authenticate(provider).ended;
+      expect(error).toBeInstanceOf(AuthenticationError);
+      expect(String(error)).toContain('{ value: token }');
+      expect(String(error)).not.toContain(SECRET);
+    },
+  );
 });

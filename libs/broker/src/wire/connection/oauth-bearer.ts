@@ -8,10 +8,10 @@ export interface BearerToken {
 
 export type TokenProvider = () => Promise<BearerToken>;
 
-interface Exchange {
+interface SaslSession {
   readonly host: string;
   readonly port: number;
-  /** Sends what `encode` gives, and gives what `decode` and `parse` make of the answer. */
+  /** Sends the encoded request and returns the parsed response. */
   saslAuthenticate(message: {
     readonly request: { encode(): Promise<Buffer> };
     readonly response: {
@@ -24,11 +24,12 @@ interface Exchange {
 const SEPARATOR = '\u0001';
 
 /**
- * OAUTHBEARER (RFC 7628) for kafkajs. Its own does not read the answer, in which a broker says
- * without any error code that it does not accept the token: all that follows was refused as out of order.
+ * Our OAUTHBEARER provider (RFC 7628) for kafkajs. kafkajs's own does not read the response, in
+ * which a broker refuses a token without an error code. All later requests then failed as out of
+ * order.
  */
 export function oauthBearer(provider: TokenProvider | undefined) {
-  return ({ host, port, saslAuthenticate }: Exchange) => ({
+  return ({ host, port, saslAuthenticate }: SaslSession) => ({
     async authenticate(): Promise<void> {
       const token = await tokenOf(provider);
       const send = (text: string): Promise<string> =>
@@ -48,7 +49,10 @@ export function oauthBearer(provider: TokenProvider | undefined) {
   });
 }
 
-/** A token that cannot be had now may be had later: nobody has refused anything. */
+/**
+ * A provider that throws causes a retriable error, because the token may be available later. Only a
+ * broker can refuse credentials.
+ */
 async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken> {
   if (typeof provider !== 'function')
     throw new AuthenticationError(

@@ -11,7 +11,10 @@ export function isFlexible<T>(request: ApiRequest<T>, version: number): boolean 
   return request.flexibleFrom !== undefined && version >= request.flexibleFrom;
 }
 
-/** The length of everything that follows, and the header, whose version follows from that of the request. */
+/**
+ * Returns the length prefix and the header. The header version follows from the version of the
+ * request.
+ */
 export function requestHeader<T>(request: ApiRequest<T>, header: RequestHeader): Buffer {
   const { version, correlationId, clientId, bodyLength } = header;
   const clientIdLength = Buffer.byteLength(clientId);

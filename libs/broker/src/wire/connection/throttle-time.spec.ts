@@ -29,7 +29,7 @@ const fetch = {
   partitions: [],
 } as const;
 
-/** Where in the answer the time stands. */
+/** The position of the throttle time in the response. */
 const requests: readonly (readonly [name: string, at: number, request: ApiRequest<unknown>])[] = [
   ['Metadata', 0, metadataRequest(['orders'])],
   ['FindCoordinator', 0, findCoordinatorRequest('group')],
@@ -46,22 +46,22 @@ const requests: readonly (readonly [name: string, at: number, request: ApiReques
   ['OffsetDelete', 2, offsetDeleteRequest('group', [])],
 ];
 
-describe('how long a broker wants to be left alone', () => {
-  it.each(requests)('is read from the answer to %s', (_, at, request) => {
+describe('throttle time', () => {
+  it.each(requests)('is read from the response to %s', (_, at, request) => {
     const body = Buffer.alloc(12);
     body.writeInt32BE(THROTTLE_MS, at);
     const version = request.versions.at(-1)!;
     expect(request.throttleTimeMs?.(body, version)).toBe(THROTTLE_MS);
   });
 
-  it('is read at the end of the answer to Produce, which is decoded once', () => {
+  it('is read at the end of the response to Produce, which is decoded once', () => {
     const body = Buffer.alloc(64, 0xff);
     body.writeInt32BE(THROTTLE_MS, 60);
     expect(produceRequest(1, []).throttleTimeMs?.(body, 8)).toBe(THROTTLE_MS);
   });
 
   it.each([2, 3] as const)(
-    'is not looked for in the first answer of all, whose error stands there: ApiVersions %i',
+    'is not read from the first response, which has the error code at that position: ApiVersions %i',
     (version) => {
       expect(apiVersionsRequest(version).throttleTimeMs?.(Buffer.alloc(2), version)).toBe(0);
     },

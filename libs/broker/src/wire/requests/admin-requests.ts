@@ -1,19 +1,20 @@
 import type { NewTopic } from '../../port/admin.js';
 import type { TopicPartition } from '../../port/record.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
 import type { PartitionCode } from './offset-requests.js';
 import type { Reader } from './reader.js';
 
 /*
- * The versions are the newest before compact types, each offered by every broker from 2.8 on.
- * kafkajs has encodings for some of these, but loses the broker's own words or null values.
+ * The versions are the last ones without compact types, which every broker since 2.8 supports.
+ * kafkajs encodes some of these requests as well, but loses the broker's error messages or null
+ * values.
  */
 
 export interface TopicCode {
   readonly name: string;
   readonly code: number;
-  /** The broker's own words. */
+  /** The error message of the broker. */
   readonly message: string | null;
 }
 
@@ -21,14 +22,14 @@ const TOPIC_RESOURCE = 2;
 const GROUP_RESOURCE = 32;
 const SET = 0;
 const DELETE = 1;
-/** What the broker takes for "your default". */
+/** Means "use the broker's default" for partitions and replication factor. */
 const BROKER_DEFAULT = -1;
 
 export function createTopicsRequest(
   topics: readonly NewTopic[],
   timeoutMs: number,
 ): ApiRequest<readonly TopicCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 19,
     apiName: 'CreateTopics',
     versions: [4],
@@ -54,7 +55,7 @@ export function createPartitionsRequest(
   total: number,
   timeoutMs: number,
 ): ApiRequest<readonly TopicCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 37,
     apiName: 'CreatePartitions',
     versions: [1],
@@ -70,7 +71,7 @@ export function deleteTopicsRequest(
   names: readonly string[],
   timeoutMs: number,
 ): ApiRequest<readonly TopicCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 20,
     apiName: 'DeleteTopics',
     versions: [3],
@@ -88,19 +89,19 @@ export function deleteTopicsRequest(
   });
 }
 
-export interface TopicConfigAnswer extends TopicCode {
+export interface TopicConfigResponse extends TopicCode {
   readonly entries: readonly (readonly [name: string, value: string | null])[];
 }
 
-export const describeTopicConfigRequest = (topic: string): ApiRequest<TopicConfigAnswer[]> =>
+export const describeTopicConfigRequest = (topic: string): ApiRequest<TopicConfigResponse[]> =>
   describeConfigRequest(TOPIC_RESOURCE, topic);
 
-/** Of a group by KIP-848. Any broker can tell. */
-export const describeGroupConfigRequest = (groupId: string): ApiRequest<TopicConfigAnswer[]> =>
+/** Describes a group of the KIP-848 protocol. Any broker can answer. */
+export const describeGroupConfigRequest = (groupId: string): ApiRequest<TopicConfigResponse[]> =>
   describeConfigRequest(GROUP_RESOURCE, groupId);
 
-function describeConfigRequest(type: number, resource: string): ApiRequest<TopicConfigAnswer[]> {
-  return ownRequest({
+function describeConfigRequest(type: number, resource: string): ApiRequest<TopicConfigResponse[]> {
+  return defineRequest({
     apiKey: 32,
     apiName: 'DescribeConfigs',
     versions: [1],
@@ -122,7 +123,7 @@ export function alterTopicConfigRequest(
   topic: string,
   changes: Readonly<Record<string, string | null>>,
 ): ApiRequest<readonly TopicCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 44,
     apiName: 'IncrementalAlterConfigs',
     versions: [0],
@@ -146,7 +147,7 @@ export function alterTopicConfigRequest(
 }
 
 export interface DeletedRecords extends PartitionCode {
-  /** -1 where nothing could be deleted. */
+  /** The new start offset of the log, or -1 if the deletion failed. */
   readonly low: number;
 }
 
@@ -154,7 +155,7 @@ export function deleteRecordsRequest(
   partitions: readonly (TopicPartition & { readonly offset: number })[],
   timeoutMs: number,
 ): ApiRequest<readonly DeletedRecords[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 21,
     apiName: 'DeleteRecords',
     versions: [1],
@@ -201,7 +202,7 @@ function readResourceCode(reader: Reader): TopicCode {
 
 function readConfigEntry(reader: Reader): readonly [name: string, value: string | null] {
   const entry = [reader.string(), reader.nullableString()] as const;
-  // Read-only, where the value comes from, sensitive.
+  // Skips three flags: read-only, source and sensitive.
   reader.raw(3);
   reader.array(() => [reader.string(), reader.nullableString(), reader.int8()]);
   return entry;

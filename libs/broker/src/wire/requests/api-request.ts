@@ -2,43 +2,49 @@ import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { Reader } from './reader.js';
 import { Writer } from './writer.js';
 
-/** One request with everything needed to send it in the best version that broker and client share. */
+/**
+ * A request with its encoding. It is sent in the highest version that both the broker and this
+ * client support.
+ */
 export interface ApiRequest<T> {
   readonly apiKey: number;
   readonly apiName: string;
-  /** The versions we can write, rising. */
+  /** The versions that we can encode, in ascending order. */
   readonly versions: readonly number[];
-  /** The first version with compact types and tagged fields, where one of ours is. */
+  /** The first flexible version (compact types and tagged fields), if we support one. */
   readonly flexibleFrom?: number;
   encode(version: number): Buffer | Promise<Buffer>;
   decode(body: Buffer, version: number): T | Promise<T>;
-  /** For how long the broker wants to be left alone after this answer. */
+  /** Returns how long the broker throttles this client after the response. */
   throttleTimeMs?(body: Buffer, version: number): number;
 }
 
-/** Where nearly every answer has it. */
-const atTheBeginning = (body: Buffer): number => body.readInt32BE(0);
+/** The position of the throttle time in nearly all responses. */
+const throttleTimeAtStart = (body: Buffer): number => body.readInt32BE(0);
 
-interface OwnRequest<T> {
+interface RequestDefinition<T> {
   readonly apiKey: number;
   readonly apiName: string;
   readonly versions: readonly number[];
   readonly flexibleFrom?: number;
   write(writer: Writer, version: number): void;
   read(reader: Reader, version: number): T;
-  /** Default: it begins with it. */
+  /** Default: the response starts with the throttle time. */
   throttleTimeMs?(body: Buffer, version: number): number;
 }
 
-/** A request in an encoding of our own: where kafkajs's are too old, or forget what the broker said. */
-export function ownRequest<T>(request: OwnRequest<T>): ApiRequest<T> {
+/**
+ * Creates a request with our own encoding, for requests whose kafkajs encoding is too old or loses
+ * parts of the response.
+ */
+export function defineRequest<T>(request: RequestDefinition<T>): ApiRequest<T> {
   const { apiKey, apiName, versions, flexibleFrom } = request;
   return {
     apiKey,
     apiName,
     versions,
     ...(flexibleFrom === undefined ? {} : { flexibleFrom }),
-    throttleTimeMs: request.throttleTimeMs ?? atTheBeginning,
+    throttleTimeMs: request.throttleTimeMs ?? throttleTimeAtStart,
     encode(version) {
       const writer = new Writer();
       request.write(writer, version);
@@ -49,8 +55,8 @@ export function ownRequest<T>(request: OwnRequest<T>): ApiRequest<T> {
 }
 
 /**
- * A request in kafkajs's encoding. Only its `decode` is used: its `parse` throws the first error
- * of an answer and forgets the others.
+ * Creates a request with kafkajs's encoding. We use only its `decode`, because its `parse` throws
+ * the first error of a response and loses the others.
  */
 export function kafkajsRequest<T>(
   name: string,
@@ -66,7 +72,7 @@ export function kafkajsRequest<T>(
     apiKey,
     apiName,
     versions: versions ?? known,
-    throttleTimeMs: atTheBeginning,
+    throttleTimeMs: throttleTimeAtStart,
     encode: async (version) => (await at(version).request.encode()).buffer,
     decode: async (body, version) => (await at(version).response.decode(body)) as T,
   };

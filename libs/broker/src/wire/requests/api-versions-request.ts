@@ -1,11 +1,11 @@
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import { NO_FEATURES, type FinalizedFeatures } from '../cluster/cluster-features.js';
 import { Reader } from './reader.js';
 
 export type VersionRange = { readonly minVersion: number; readonly maxVersion: number };
 export type BrokerVersions = Readonly<Record<number, VersionRange>>;
 
-export interface ApiVersionsAnswer {
+export interface ApiVersionsResponse {
   readonly code: number;
   readonly versions: BrokerVersions;
   readonly features: FinalizedFeatures;
@@ -15,20 +15,21 @@ export const API_VERSIONS = 18;
 export const UNSUPPORTED_VERSION = 35;
 const FEATURES_EPOCH_TAG = 1;
 const FEATURES_TAG = 2;
-/** Brokers count their clients by it; other characters than these are refused. */
+/** The client name in the broker's metrics. Brokers refuse names with other characters. */
 const SOFTWARE = { name: 'nest-event-bus', version: '1' };
 
 /**
- * The first request of a connection: what the others may be. Version 3 tells of the cluster's
- * features as well; a broker that does not know it answers UNSUPPORTED_VERSION, in version 0.
+ * The first request of a connection, which returns the versions of all other requests. Version 3
+ * returns the cluster's features as well. A broker that does not support version 3 answers
+ * UNSUPPORTED_VERSION, encoded in version 0.
  */
-export function apiVersionsRequest(version: 2 | 3): ApiRequest<ApiVersionsAnswer> {
-  return ownRequest({
+export function apiVersionsRequest(version: 2 | 3): ApiRequest<ApiVersionsResponse> {
+  return defineRequest({
     apiKey: API_VERSIONS,
     apiName: 'ApiVersions',
     versions: [version],
     flexibleFrom: 3,
-    // It stands at the end, and is left out where the version is refused.
+    // The throttle time is at the end of the response, and is missing if the version is refused.
     throttleTimeMs: () => 0,
     write(writer) {
       if (version >= 3)

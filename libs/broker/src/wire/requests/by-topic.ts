@@ -1,4 +1,4 @@
-/** The items of each topic together, in the order in which topics first appear. */
+/** Groups the items by topic, in the order in which the topics first appear. */
 export function byTopic<T extends { readonly topic: string }>(
   items: readonly T[],
 ): readonly (readonly [topic: string, items: readonly T[]])[] {

@@ -1,6 +1,6 @@
 import type { GroupMember } from '../../port/admin.js';
 import type { TopicPartition } from '../../port/record.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import type { Reader } from './reader.js';
 
 export interface DescribedConsumerGroup {
@@ -11,11 +11,11 @@ export interface DescribedConsumerGroup {
   readonly members: readonly GroupMember[];
 }
 
-/** Of a group by KIP-848, which DescribeGroups does not know. */
+/** Describes a group of the KIP-848 protocol, which DescribeGroups does not support. */
 export function consumerDescribeRequest(
   groupId: string,
 ): ApiRequest<readonly DescribedConsumerGroup[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 69,
     apiName: 'ConsumerGroupDescribe',
     versions: [0, 1],
@@ -30,7 +30,7 @@ export function consumerDescribeRequest(
         const code = reader.int16();
         reader.compactNullableString();
         const [group, state] = [reader.compactString(), reader.compactString()];
-        // The epochs of the group and of its plan.
+        // Skips the epochs of the group and of its target assignment.
         reader.raw(8);
         const assignor = reader.compactString();
         const members = reader.compactArray(() => readMember(reader, version));
@@ -49,16 +49,16 @@ function readMember(reader: Reader, version: number): GroupMember {
   const [clientId, host] = [reader.compactString(), reader.compactString()];
   reader.compactArray(() => reader.compactString());
   reader.compactNullableString();
-  const assignment = readShare(reader);
-  // What the member is still to get.
-  readShare(reader);
-  // Of which protocol the member is.
+  const assignment = readAssignment(reader);
+  // Skips the target assignment of the member.
+  readAssignment(reader);
+  // Skips the protocol of the member.
   if (version > 0) reader.int8();
   reader.skipTags();
   return { memberId, instanceId, clientId, host, assignment };
 }
 
-function readShare(reader: Reader): readonly TopicPartition[] {
+function readAssignment(reader: Reader): readonly TopicPartition[] {
   const shares = reader.compactArray(() => {
     reader.raw(16);
     const topic = reader.compactString();

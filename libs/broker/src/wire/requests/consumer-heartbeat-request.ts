@@ -1,7 +1,7 @@
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 
-/** Partitions of a topic by its id: the broker shares out topics, not names. */
-export interface TopicShare {
+/** Partitions of a topic by topic id. KIP-848 assignments name topics by id only. */
+export interface TopicIdPartitions {
   readonly topicId: string;
   readonly partitions: readonly number[];
 }
@@ -12,54 +12,66 @@ export interface ConsumerMember {
   readonly groupInstanceId: string | null;
 }
 
-/** All that a member has to say. The answer to it has the whole assignment, which the answer to less may leave out. */
-export interface ConsumerClaim {
+/**
+ * All fields of a member. The response to a full heartbeat contains the whole assignment, which
+ * other responses may omit.
+ */
+export interface ConsumerHeartbeatFields {
   readonly topics: readonly string[];
   readonly rebalanceTimeoutMs: number;
-  readonly owned: readonly TopicShare[];
+  readonly owned: readonly TopicIdPartitions[];
 }
 
-export interface ConsumerHeartbeatAnswer {
+export interface ConsumerHeartbeatResponse {
   readonly errorCode: number;
   readonly message: string | null;
   readonly epoch: number;
   readonly intervalMs: number;
-  /** null where it has not changed. */
-  readonly assignment: readonly TopicShare[] | null;
+  /** null if the assignment has not changed. */
+  readonly assignment: readonly TopicIdPartitions[] | null;
 }
 
-export const JOINING_EPOCH = 0;
-/** For good; its partitions are shared out at once. */
-const LEAVING_EPOCH = -1;
-/** A static member that may come back, within the session time-out. */
-const AWAY_EPOCH = -2;
+export const JOIN_GROUP_EPOCH = 0;
+/** The member leaves for good, and its partitions are reassigned at once. */
+const LEAVE_GROUP_EPOCH = -1;
+/** A static member leaves and may come back within the session timeout. */
+const LEAVE_GROUP_STATIC_MEMBER_EPOCH = -2;
 
-/** Join, heartbeat and acknowledgement in one (KIP-848). Version 1 lets the member choose its own id. */
+/**
+ * Joins, keeps the membership alive and confirms assignments in one request (KIP-848). Version 1
+ * lets the member choose its own id.
+ */
 export function consumerHeartbeatRequest(
   member: ConsumerMember,
   epoch: number,
-  claim: ConsumerClaim,
-): ApiRequest<ConsumerHeartbeatAnswer> {
+  claim: ConsumerHeartbeatFields,
+): ApiRequest<ConsumerHeartbeatResponse> {
   return heartbeat(member, epoch, claim);
 }
 
-export function consumerLeaveRequest(member: ConsumerMember): ApiRequest<ConsumerHeartbeatAnswer> {
-  return heartbeat(member, member.groupInstanceId === null ? LEAVING_EPOCH : AWAY_EPOCH, null);
+export function consumerLeaveRequest(
+  member: ConsumerMember,
+): ApiRequest<ConsumerHeartbeatResponse> {
+  return heartbeat(
+    member,
+    member.groupInstanceId === null ? LEAVE_GROUP_EPOCH : LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    null,
+  );
 }
 
 function heartbeat(
   { groupId, memberId, groupInstanceId }: ConsumerMember,
   epoch: number,
-  claim: ConsumerClaim | null,
-): ApiRequest<ConsumerHeartbeatAnswer> {
-  return ownRequest({
+  claim: ConsumerHeartbeatFields | null,
+): ApiRequest<ConsumerHeartbeatResponse> {
+  return defineRequest({
     apiKey: 68,
     apiName: 'ConsumerGroupHeartbeat',
     versions: [1],
     flexibleFrom: 0,
     write(writer) {
       writer.compactString(groupId).compactString(memberId).int32(epoch);
-      // No rack; further down no pattern and no assignor: the broker's own choice.
+      // The request has no rack, no pattern and no assignor, so the broker uses its defaults.
       writer.compactNullableString(groupInstanceId).compactNullableString(null);
       writer.int32(claim?.rebalanceTimeoutMs ?? -1);
       writer.compactArray(claim?.topics ?? null, (topic) => writer.compactString(topic));

@@ -1,7 +1,7 @@
 import {
   consumerHeartbeatRequest,
   consumerLeaveRequest,
-  JOINING_EPOCH,
+  JOIN_GROUP_EPOCH,
 } from './consumer-heartbeat-request.js';
 import { consumerDescribeRequest } from './consumer-describe-request.js';
 import { offsetCommitRequest, offsetFetchRequest } from './offset-requests.js';
@@ -11,8 +11,8 @@ const bytes = (text: string): Buffer => Buffer.from(text, 'hex');
 const ID = 'ab'.repeat(16);
 const member = { groupId: 'g', memberId: 'm', groupInstanceId: null };
 
-describe('the requests of a member by KIP-848', () => {
-  it('say everything with each heartbeat', async () => {
+describe('requests of a KIP-848 member', () => {
+  it('send all fields in each heartbeat', async () => {
     const claim = {
       topics: ['t'],
       rebalanceTimeoutMs: 1_000,
@@ -32,7 +32,7 @@ describe('the requests of a member by KIP-848', () => {
         owned +
         '00',
     );
-    const join = consumerHeartbeatRequest({ ...member, groupInstanceId: 'i' }, JOINING_EPOCH, {
+    const join = consumerHeartbeatRequest({ ...member, groupInstanceId: 'i' }, JOIN_GROUP_EPOCH, {
       ...claim,
       owned: [],
     });
@@ -54,14 +54,17 @@ describe('the requests of a member by KIP-848', () => {
   it.each([
     [null, 'ffffffff', '00'],
     ['i', 'fffffffe', '0269'],
-  ])('say nothing but goodbye when it leaves, static as %s', async (groupInstanceId, epoch, id) => {
-    const leave = consumerLeaveRequest({ ...member, groupInstanceId });
-    expect(await hex(leave.encode(1))).toBe(
-      '0267' + '026d' + epoch + id + '00' + 'ffffffff' + '00' + '00' + '00' + '00' + '00',
-    );
-  });
+  ])(
+    'send only the leave epoch when the member leaves, group instance id %s',
+    async (groupInstanceId, epoch, id) => {
+      const leave = consumerLeaveRequest({ ...member, groupInstanceId });
+      expect(await hex(leave.encode(1))).toBe(
+        '0267' + '026d' + epoch + id + '00' + 'ffffffff' + '00' + '00' + '00' + '00' + '00',
+      );
+    },
+  );
 
-  it('are answered with epoch, interval and assignment, or without the last', async () => {
+  it('read epoch, interval and assignment, which may be missing', async () => {
     const request = consumerLeaveRequest(member);
     const head = '00000000' + '0000' + '00' + '026d' + '00000005' + '00001388';
     const assigned = '01' + '02' + ID + '03' + '00000000' + '00000003' + '00' + '00' + '00';
@@ -80,7 +83,7 @@ describe('the requests of a member by KIP-848', () => {
     });
   });
 
-  it('commit in the member epoch', async () => {
+  it('commit offsets in the member epoch', async () => {
     const request = offsetCommitRequest({ ...member, generation: 5, protocol: 'consumer' }, [
       { topic: 't', partition: 1, offset: 9, leaderEpoch: 2, metadata: 'x' },
     ]);
@@ -95,7 +98,7 @@ describe('the requests of a member by KIP-848', () => {
     ]);
   });
 
-  it('look committed offsets up in the member epoch', async () => {
+  it('fetch committed offsets in the member epoch', async () => {
     const request = offsetFetchRequest('g', [{ topic: 't', partition: 1 }], {
       member: { memberId: 'm', epoch: 5 },
     });

@@ -1,13 +1,13 @@
 import type { Isolation } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
 import { isolationByte } from './offset-requests.js';
 import type { Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
 export interface FetchPosition extends TopicPartition {
-  /** Where known, the broker is asked by it: a topic that was deleted and created again is another. */
+  /** The topic id, used if known: a topic that was deleted and recreated has another id. */
   readonly topicId: string | null;
   readonly offset: number;
   readonly leaderEpoch: number;
@@ -19,7 +19,7 @@ export interface FetchParameters {
   readonly minBytes: number;
   readonly maxBytes: number;
   readonly isolation: Isolation;
-  /** Where we are: a leader may send us to a replica that is nearer (KIP-392). */
+  /** The rack of this client. A leader may name a nearer replica to read from (KIP-392). */
   readonly rackId?: string;
   readonly partitions: readonly FetchPosition[];
 }
@@ -29,29 +29,31 @@ export interface FetchedPartition extends TopicPartition {
   readonly highWatermark: number;
   readonly lastStableOffset: number;
   readonly logStartOffset: number;
-  /** Where to read instead; -1 where this is the place. No records come with it. */
+  /**
+   * The replica to read from instead, or -1. A response with a preferred replica has no records.
+   */
   readonly preferredReplica: number;
   readonly aborted: readonly { readonly producerId: bigint; readonly firstOffset: number }[];
-  /** A view into the answer. */
+  /** A view into the response. */
   readonly records: Buffer | null;
 }
 
-export interface FetchAnswer {
+export interface FetchResponse {
   readonly code: number;
   readonly partitions: readonly FetchedPartition[];
 }
 
-/** No fetch session: pausing a partition is then just not asking for it. */
+/** Without a fetch session, pausing a partition only means to leave it out of the next request. */
 const NO_SESSION = { id: 0, epoch: -1 };
 const BY_TOPIC_ID = 13;
 
 /**
- * Version 13 names topics by their id: a topic that was deleted and created again is not read on
- * from the middle. Version 11 names them, for brokers and topics that have no ids.
+ * Version 13 names topics by id, so that a recreated topic is not read from the middle. Version 11
+ * names topics by name, for brokers and topics without ids.
  */
-export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchAnswer> {
+export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchResponse> {
   const identified = fetch.partitions.every(({ topicId }) => topicId !== null);
-  return ownRequest({
+  return defineRequest({
     apiKey: 1,
     apiName: 'Fetch',
     versions: identified ? [11, BY_TOPIC_ID] : [11],
@@ -111,7 +113,7 @@ function writeById(writer: Writer, fetch: FetchParameters): void {
     .noTags();
 }
 
-function readByName(reader: Reader): FetchAnswer {
+function readByName(reader: Reader): FetchResponse {
   reader.int32();
   const code = reader.int16();
   reader.int32();
@@ -127,7 +129,7 @@ function readByName(reader: Reader): FetchAnswer {
   return { code, partitions: partitions.flat() };
 }
 
-function readById(reader: Reader, names: ReadonlyMap<string | null, string>): FetchAnswer {
+function readById(reader: Reader, names: ReadonlyMap<string | null, string>): FetchResponse {
   reader.int32();
   const code = reader.int16();
   reader.int32();

@@ -1,17 +1,17 @@
 import type { GroupListing } from '../../port/admin.js';
 import type { TopicPartition } from '../../port/record.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
 import type { PartitionCode } from './offset-requests.js';
 
-export interface GroupListAnswer {
+export interface ListGroupsResponse {
   readonly code: number;
   readonly groups: readonly GroupListing[];
 }
 
-/** A broker lists only the groups that it coordinates. */
-export const listGroupsRequest = (): ApiRequest<GroupListAnswer> =>
-  ownRequest({
+/** Lists the groups of one broker. A broker knows only the groups that it coordinates. */
+export const listGroupsRequest = (): ApiRequest<ListGroupsResponse> =>
+  defineRequest({
     apiKey: 16,
     apiName: 'ListGroups',
     versions: [2],
@@ -46,7 +46,7 @@ export interface DescribedGroup {
 
 /** Version 4 has the members' instance ids. */
 export function describeGroupRequest(groupId: string): ApiRequest<readonly DescribedGroup[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 15,
     apiName: 'DescribeGroups',
     versions: [4],
@@ -85,7 +85,7 @@ export interface GroupCode {
 }
 
 export function deleteGroupRequest(groupId: string): ApiRequest<readonly GroupCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 42,
     apiName: 'DeleteGroups',
     versions: [1],
@@ -99,17 +99,17 @@ export function deleteGroupRequest(groupId: string): ApiRequest<readonly GroupCo
   });
 }
 
-export interface OffsetDeleteAnswer {
+export interface OffsetDeleteResponse {
   readonly code: number;
   readonly partitions: readonly PartitionCode[];
 }
 
-/** The only answer in which the error stands before the throttle time. */
+/** OffsetDelete is the only response with the error code before the throttle time. */
 export function offsetDeleteRequest(
   groupId: string,
   partitions: readonly TopicPartition[],
-): ApiRequest<OffsetDeleteAnswer> {
-  return ownRequest({
+): ApiRequest<OffsetDeleteResponse> {
+  return defineRequest({
     apiKey: 47,
     apiName: 'OffsetDelete',
     versions: [0],

@@ -1,23 +1,23 @@
 import type { GroupProtocol } from '../../port/consumer.js';
 import { kafkajsRequest, type ApiRequest } from './api-request.js';
 
-export interface Coordinator {
+export interface CoordinatorResponse {
   readonly errorCode: number;
   readonly coordinator: { readonly nodeId: number; readonly host: string; readonly port: number };
 }
 
-export interface SyncAnswer {
+export interface SyncResponse {
   readonly errorCode: number;
   readonly memberAssignment: Buffer;
 }
 
-export interface CodeAnswer {
+export interface CodeResponse {
   readonly errorCode: number;
 }
 
 const GROUP_COORDINATOR = 0;
 
-export const findCoordinatorRequest = (groupId: string): ApiRequest<Coordinator> =>
+export const findCoordinatorRequest = (groupId: string): ApiRequest<CoordinatorResponse> =>
   kafkajsRequest(
     'GroupCoordinator',
     {
@@ -29,19 +29,25 @@ export const findCoordinatorRequest = (groupId: string): ApiRequest<Coordinator>
   );
 
 export interface MemberIdentity {
-  /** By which protocol we are a member; default `classic`. Then the generation is the member epoch. */
+  /**
+   * The group protocol of the member; default `classic`. With `consumer` the generation is the
+   * member epoch.
+   */
   readonly protocol?: GroupProtocol;
   readonly groupId: string;
   readonly generation: number;
   readonly memberId: string;
-  /** Of a static member. It must stand in every request: without it the broker cannot tell who was fenced. */
+  /**
+   * The id of a static member. Every request needs it, because the broker otherwise cannot report
+   * that the member was fenced.
+   */
   readonly groupInstanceId?: string | null;
 }
 
 export const syncRequest = (
   { groupId, generation, memberId, groupInstanceId = null }: MemberIdentity,
   plan: readonly { readonly memberId: string; readonly assignment: Buffer }[],
-): ApiRequest<SyncAnswer> =>
+): ApiRequest<SyncResponse> =>
   kafkajsRequest(
     'SyncGroup',
     {
@@ -62,12 +68,12 @@ export const heartbeatRequest = ({
   generation,
   memberId,
   groupInstanceId = null,
-}: MemberIdentity): ApiRequest<CodeAnswer> =>
+}: MemberIdentity): ApiRequest<CodeResponse> =>
   kafkajsRequest(
     'Heartbeat',
     { groupId, groupGenerationId: generation, memberId, groupInstanceId },
     [3],
   );
 
-export const leaveRequest = (groupId: string, memberId: string): ApiRequest<CodeAnswer> =>
+export const leaveRequest = (groupId: string, memberId: string): ApiRequest<CodeResponse> =>
   kafkajsRequest('LeaveGroup', { groupId, memberId }, [3]);

@@ -1,4 +1,4 @@
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import type { Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
@@ -11,15 +11,15 @@ export interface JoinParameters {
   readonly protocols: readonly { readonly name: string; readonly metadata: Buffer }[];
 }
 
-export interface JoinAnswer {
+export interface JoinResponse {
   readonly errorCode: number;
   readonly generationId: number;
   readonly groupProtocol: string;
   readonly leaderId: string;
-  /** A static leader that came back: the group goes on with the plan that it has. */
+  /** True for a static leader that rejoined: the group keeps its present assignment. */
   readonly skipAssignment?: boolean;
   readonly memberId: string;
-  /** Only the leader is told. */
+  /** The members of the group; only the leader receives them. */
   readonly members: readonly {
     readonly memberId: string;
     readonly groupInstanceId: string | null;
@@ -28,20 +28,20 @@ export interface JoinAnswer {
 }
 
 const PROTOCOL_TYPE = 'consumer';
-const FLEXIBLE = 6;
+const FLEXIBLE_FROM = 6;
 
 /**
- * Version 9 tells a static leader that came back that it leads (KIP-814); before it, nobody watches
- * the topics of such a group until its next rebalance. Brokers before 3.2 have 5.
+ * Version 9 reports to a rejoined static leader that it leads (KIP-814). Before, no member watches
+ * the topics of such a group until its next rebalance. Brokers before 3.2 support version 5.
  */
-export function joinRequest(join: JoinParameters): ApiRequest<JoinAnswer> {
-  return ownRequest({
+export function joinRequest(join: JoinParameters): ApiRequest<JoinResponse> {
+  return defineRequest({
     apiKey: 11,
     apiName: 'JoinGroup',
     versions: [5, 9],
-    flexibleFrom: FLEXIBLE,
-    write: (writer, version) => (version < FLEXIBLE ? writePlain : writeCompact)(writer, join),
-    read: (reader, version) => (version < FLEXIBLE ? readPlain : readCompact)(reader),
+    flexibleFrom: FLEXIBLE_FROM,
+    write: (writer, version) => (version < FLEXIBLE_FROM ? writePlain : writeCompact)(writer, join),
+    read: (reader, version) => (version < FLEXIBLE_FROM ? readPlain : readCompact)(reader),
   });
 }
 
@@ -65,7 +65,7 @@ function writeCompact(writer: Writer, join: JoinParameters): void {
   writer.compactNullableString(null).noTags();
 }
 
-function readPlain(reader: Reader): JoinAnswer {
+function readPlain(reader: Reader): JoinResponse {
   reader.int32();
   return {
     errorCode: reader.int16(),
@@ -81,7 +81,7 @@ function readPlain(reader: Reader): JoinAnswer {
   };
 }
 
-function readCompact(reader: Reader): JoinAnswer {
+function readCompact(reader: Reader): JoinResponse {
   reader.int32();
   const errorCode = reader.int16();
   const generationId = reader.int32();

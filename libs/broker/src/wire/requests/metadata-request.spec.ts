@@ -4,7 +4,7 @@ import { Writer } from './writer.js';
 
 const TOPIC_ID = 'a1'.repeat(16);
 const NO_OPERATIONS = -(2 ** 31);
-/** The last in which the cluster says what we may do with it, if asked. */
+/** The last version with a flag for the authorized operations of the cluster. */
 const LAST_WITH_CLUSTER_OPERATIONS = 10;
 
 function answer(version: number): Buffer {
@@ -26,14 +26,14 @@ function answer(version: number): Buffer {
   return writer.noTags().toBuffer();
 }
 
-describe.each([10, 11, 12])('metadata in version %i', (version) => {
+describe.each([10, 11, 12])('metadata request in version %i', (version) => {
   const request = metadataRequest(['orders']);
 
-  it('are one of those that brokers since Kafka 2.8 can be asked for', () => {
+  it('supports this version, which brokers since Kafka 2.8 offer', () => {
     expect(request.versions).toContain(version);
   });
 
-  it('are asked for by name, and create no topic', async () => {
+  it('names the topics and creates none', async () => {
     const reader = new Reader(await request.encode(version));
     const topics = reader.compactArray(() => {
       reader.raw(16);
@@ -47,7 +47,7 @@ describe.each([10, 11, 12])('metadata in version %i', (version) => {
     expect(reader.remaining).toBe(0);
   });
 
-  it('tell brokers, topics and leaders', async () => {
+  it('returns brokers, topics and leaders', async () => {
     expect(await request.decode(answer(version), version)).toEqual({
       brokers: [{ id: 7, host: 'kafka-7', port: 9092, rack: 'r1' }],
       clusterId: 'cluster',

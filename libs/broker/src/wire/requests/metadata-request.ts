@@ -1,4 +1,4 @@
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import type { BrokerNode } from '../../port/admin.js';
 
 export interface PartitionMetadata {
@@ -18,22 +18,22 @@ export interface TopicMetadata {
   readonly partitions: readonly PartitionMetadata[];
 }
 
-export interface MetadataAnswer {
+export interface MetadataResponse {
   readonly brokers: readonly BrokerNode[];
   readonly clusterId: string | null;
   readonly controllerId: number;
   readonly topics: readonly TopicMetadata[];
 }
 
-/** Until then the cluster says what we may do with it, if asked; nobody asks. */
+/** The first version without the authorized operations of the cluster, which we never request. */
 const WITHOUT_CLUSTER_OPERATIONS = 11;
 
 /**
- * Metadata of the topics named, or of all. Never creates a topic. Version 10, of Kafka 2.8, is the
- * first with topic ids.
+ * Requests the metadata of the named topics, or of all topics. Never creates a topic. Version 10
+ * (Kafka 2.8) is the first with topic ids.
  */
-export function metadataRequest(topics: readonly string[] | 'all'): ApiRequest<MetadataAnswer> {
-  return ownRequest({
+export function metadataRequest(topics: readonly string[] | 'all'): ApiRequest<MetadataResponse> {
+  return defineRequest({
     apiKey: 3,
     apiName: 'Metadata',
     versions: [10, 11, 12],

@@ -1,6 +1,6 @@
 import type { CommittedOffset, Isolation, OffsetCommit } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 import type { MemberIdentity } from './group-requests.js';
 import { byTopic } from './by-topic.js';
 import type { Reader } from './reader.js';
@@ -10,7 +10,10 @@ export interface PartitionCode extends TopicPartition {
   readonly code: number;
 }
 
-/** Version 7 has the leader epoch and the static id; version 9 is for members by KIP-848 (and compact since 8). */
+/**
+ * Version 7 has the leader epoch and the static member id. Version 9 is for members of the KIP-848
+ * protocol, and is compact since 8.
+ */
 export function offsetCommitRequest(
   { groupId, generation, memberId, groupInstanceId = null, protocol }: MemberIdentity,
   offsets: readonly OffsetCommit[],
@@ -18,13 +21,13 @@ export function offsetCommitRequest(
   const member = { groupId, generation, memberId, groupInstanceId };
   const common = { apiKey: 8, apiName: 'OffsetCommit' };
   if (protocol !== 'consumer')
-    return ownRequest({
+    return defineRequest({
       ...common,
       versions: [7],
       write: (writer) => writeCommit(writer, member, offsets),
-      read: readCommitted,
+      read: readPlainPartitionCodes,
     });
-  return ownRequest({
+  return defineRequest({
     ...common,
     versions: [9],
     flexibleFrom: 8,
@@ -33,11 +36,11 @@ export function offsetCommitRequest(
   });
 }
 
-type Committer = Required<Omit<MemberIdentity, 'protocol'>>;
+type CommittingMember = Required<Omit<MemberIdentity, 'protocol'>>;
 
 function writeCommit(
   writer: Writer,
-  { groupId, generation, memberId, groupInstanceId }: Committer,
+  { groupId, generation, memberId, groupInstanceId }: CommittingMember,
   offsets: readonly OffsetCommit[],
 ): void {
   writer.string(groupId).int32(generation).string(memberId).nullableString(groupInstanceId);
@@ -54,7 +57,7 @@ function writeCommit(
 
 function writeCompactCommit(
   writer: Writer,
-  { groupId, generation, memberId, groupInstanceId }: Committer,
+  { groupId, generation, memberId, groupInstanceId }: CommittingMember,
   offsets: readonly OffsetCommit[],
 ): void {
   writer.compactString(groupId).int32(generation).compactString(memberId);
@@ -63,7 +66,7 @@ function writeCompactCommit(
   writer.noTags();
 }
 
-/** As OffsetCommit has them since version 8, and TxnOffsetCommit. */
+/** Writes offsets in the format of OffsetCommit since version 8 and of TxnOffsetCommit. */
 export function writeOffsets(writer: Writer, offsets: readonly OffsetCommit[]): void {
   writer.compactArray(byTopic(offsets), ([topic, those]) => {
     writer.compactString(topic);
@@ -79,7 +82,7 @@ export function writeOffsets(writer: Writer, offsets: readonly OffsetCommit[]): 
   });
 }
 
-function readCommitted(reader: Reader): readonly PartitionCode[] {
+function readPlainPartitionCodes(reader: Reader): readonly PartitionCode[] {
   reader.int32();
   return reader
     .array(() => {
@@ -107,33 +110,33 @@ export function readPartitionCodes(reader: Reader): readonly PartitionCode[] {
 }
 
 export interface FetchedOffset extends PartitionCode {
-  /** null where the group has none. */
+  /** null if the group has no committed offset. */
   readonly committed: CommittedOffset | null;
 }
 
-export interface OffsetFetchAnswer {
+export interface OffsetFetchResponse {
   readonly code: number;
   readonly offsets: readonly FetchedOffset[];
 }
 
 export interface OffsetFetchOptions {
   readonly stable?: boolean;
-  /** Of a member by KIP-848: one whose epoch is over is told nothing. */
+  /** The member of the KIP-848 protocol. A member with an outdated epoch receives no offsets. */
   readonly member?: { readonly memberId: string; readonly epoch: number };
 }
 
 /**
- * Version 7 can ask for stable offsets only: one that a transaction is about to change is then
- * answered with UNSTABLE_OFFSET_COMMIT instead of its old value, which would be read again.
- * Version 9 has the member and its epoch, and room for many groups.
+ * Version 7 can request stable offsets. If an open transaction is about to change an offset, the
+ * broker then answers UNSTABLE_OFFSET_COMMIT. The old offset would lead to records being read
+ * twice. Version 9 has the member with its epoch, and supports several groups.
  */
 export function offsetFetchRequest(
   groupId: string,
   partitions: readonly TopicPartition[] | 'all',
   { stable = true, member }: OffsetFetchOptions = {},
-): ApiRequest<OffsetFetchAnswer> {
+): ApiRequest<OffsetFetchResponse> {
   const topics = partitions === 'all' ? null : byTopic(partitions);
-  return ownRequest({
+  return defineRequest({
     apiKey: 9,
     apiName: 'OffsetFetch',
     versions: [member ? 9 : 7],
@@ -161,10 +164,10 @@ export function offsetFetchRequest(
   });
 }
 
-/** Compact arrays count from 1. */
+/** The length of a compact array is encoded as length plus one. */
 const ONE_ITEM = 2;
 
-function readGroupOffsets(reader: Reader): OffsetFetchAnswer {
+function readGroupOffsets(reader: Reader): OffsetFetchResponse {
   const offsets = reader.compactArray(() => {
     const topic = reader.compactString();
     const those = reader.compactArray(() => {
@@ -189,18 +192,18 @@ export const LATEST = -1;
 export const EARLIEST = -2;
 
 export interface ListedOffset extends PartitionCode {
-  /** -1 where no record is that young. */
+  /** -1 if no record has this timestamp or a later one. */
   readonly offset: number;
   readonly timestamp: number;
   readonly leaderEpoch: number;
 }
 
-/** Version 5 has leader epochs. Under read_committed, latest is the last stable offset. */
+/** Version 5 has leader epochs. With read_committed, LATEST is the last stable offset. */
 export function listOffsetsRequest(
   isolation: Isolation,
   partitions: readonly (TopicPartition & { readonly timestamp: number })[],
 ): ApiRequest<readonly ListedOffset[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 2,
     apiName: 'ListOffsets',
     versions: [5],
@@ -232,19 +235,22 @@ export function listOffsetsRequest(
 }
 
 export interface EpochEnd extends PartitionCode {
-  /** -1 where the leader does not know the epoch. */
+  /** -1 if the leader does not know the epoch. */
   readonly endOffset: number;
   readonly leaderEpoch: number;
 }
 
-/** Where the epoch ended in the leader's log: before our position means that the log was cut back. */
+/**
+ * Returns where the epoch ends in the leader's log. An end before our position means that the log
+ * was truncated.
+ */
 export function epochEndRequest(
   partitions: readonly (TopicPartition & {
     readonly currentEpoch: number;
     readonly epoch: number;
   })[],
 ): ApiRequest<readonly EpochEnd[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 23,
     apiName: 'OffsetForLeaderEpoch',
     versions: [3],

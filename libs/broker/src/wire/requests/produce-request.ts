@@ -1,42 +1,53 @@
 import type { TopicPartition } from '../../port/record.js';
 import type { ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
-import type { TransactionFlow } from '../cluster/transaction-flow.js';
+import type { TransactionProtocol } from '../cluster/transaction-protocol.js';
 import { Reader } from './reader.js';
 import { Writer } from './writer.js';
 
 export interface ProducePartition extends TopicPartition {
-  /** One record batch: two for a partition in one request are refused (INVALID_RECORD). */
+  /**
+   * One record batch. The broker refuses two batches of a partition in one request
+   * (INVALID_RECORD).
+   */
   readonly batch: Buffer;
 }
 
 export interface ProducedPartition extends TopicPartition {
   readonly code: number;
   readonly baseOffset: number;
-  /** The broker's time for the whole batch, -1 where the records keep their own. */
+  /**
+   * The broker's append time for the whole batch, or -1 if the records keep their own timestamps.
+   */
   readonly appendTime: number;
   readonly recordErrors: readonly { readonly index: number; readonly message: string | null }[];
   readonly message: string | null;
 }
 
 const FLEXIBLE_FROM = 9;
-/** With version 12 brokers make the partition a part of the transaction by themselves: only in that flow. */
-const VERSIONS: Readonly<Record<TransactionFlow, readonly number[]>> = {
-  announced: [8],
-  implied: [12],
+/**
+ * With version 12 a broker adds the partition to the transaction, which is allowed in transaction
+ * protocol v2 only.
+ */
+const VERSIONS: Readonly<Record<TransactionProtocol, readonly number[]>> = {
+  v1: [8],
+  v2: [12],
 };
 
-/** Version 8 tells which records of a refused batch were at fault. Acknowledged by all in-sync replicas, always. */
+/**
+ * Version 8 names the faulty records of a refused batch. Writes are always acknowledged by all
+ * in-sync replicas.
+ */
 export function produceRequest(
   timeoutMs: number,
   partitions: readonly ProducePartition[],
   transactionalId: string | null = null,
-  flow: TransactionFlow = 'announced',
+  protocol: TransactionProtocol = 'v1',
 ): ApiRequest<readonly ProducedPartition[]> {
   return {
     apiKey: 0,
     apiName: 'Produce',
-    versions: VERSIONS[flow],
+    versions: VERSIONS[protocol],
     flexibleFrom: FLEXIBLE_FROM,
     encode(version) {
       const bytes = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
@@ -47,24 +58,25 @@ export function produceRequest(
       write(writer, { transactionalId, timeoutMs, topics: byTopic(partitions) });
       return writer.toBuffer();
     },
-    decode: (body, version) => answerIn(new Reader(body), version),
+    decode: (body, version) => readResponse(new Reader(body), version),
     throttleTimeMs(body, version) {
-      // Behind the tagged fields of later versions its place is found by reading only.
+      // In flexible versions the throttle time is behind tagged fields, so its position is found
+      // only by reading the response.
       if (version < FLEXIBLE_FROM) return body.readInt32BE(body.length - 4);
       const reader = new Reader(body);
-      answerIn(reader, version);
+      readResponse(reader, version);
       return reader.int32();
     },
   };
 }
 
-interface Asked {
+interface ProduceBody {
   readonly transactionalId: string | null;
   readonly timeoutMs: number;
   readonly topics: ReturnType<typeof byTopic<ProducePartition>>;
 }
 
-function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: Asked): void {
+function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: ProduceBody): void {
   writer.nullableString(transactionalId).int16(-1).int32(timeoutMs);
   writer.array(topics, ([topic, those]) => {
     writer.string(topic).array(those, ({ partition, batch }) => {
@@ -73,7 +85,7 @@ function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: Aske
   });
 }
 
-function writeCompact(writer: Writer, { transactionalId, timeoutMs, topics }: Asked): void {
+function writeCompact(writer: Writer, { transactionalId, timeoutMs, topics }: ProduceBody): void {
   writer.compactNullableString(transactionalId).int16(-1).int32(timeoutMs);
   writer.compactArray(topics, ([topic, those]) => {
     writer.compactString(topic);
@@ -85,7 +97,7 @@ function writeCompact(writer: Writer, { transactionalId, timeoutMs, topics }: As
   writer.noTags();
 }
 
-function answerIn(reader: Reader, version: number): readonly ProducedPartition[] {
+function readResponse(reader: Reader, version: number): readonly ProducedPartition[] {
   return version >= FLEXIBLE_FROM ? readCompact(reader) : readPlain(reader);
 }
 
@@ -95,7 +107,7 @@ function readPlain(reader: Reader): readonly ProducedPartition[] {
       const topic = reader.string();
       return reader.array(() => ({
         topic,
-        ...outcomeIn(reader),
+        ...readPartitionResult(reader),
         recordErrors: reader.array(() => ({
           index: reader.int32(),
           message: reader.nullableString(),
@@ -111,7 +123,7 @@ function readCompact(reader: Reader): readonly ProducedPartition[] {
     .compactArray(() => {
       const topic = reader.compactString();
       const partitions = reader.compactArray(() => {
-        const outcome = outcomeIn(reader);
+        const outcome = readPartitionResult(reader);
         const recordErrors = reader.compactArray(() => {
           const error = { index: reader.int32(), message: reader.compactNullableString() };
           reader.skipTags();
@@ -127,7 +139,7 @@ function readCompact(reader: Reader): readonly ProducedPartition[] {
     .flat();
 }
 
-function outcomeIn(reader: Reader) {
+function readPartitionResult(reader: Reader) {
   return {
     partition: reader.int32(),
     code: reader.int16(),

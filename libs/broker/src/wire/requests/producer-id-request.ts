@@ -1,51 +1,54 @@
-import { ownRequest, type ApiRequest } from './api-request.js';
+import { defineRequest, type ApiRequest } from './api-request.js';
 
-export interface ProducerIdAnswer {
+export interface ProducerIdResponse {
   readonly code: number;
-  /** -1 while the cluster has none to give: a broker that has just started answers so, without an error. */
+  /**
+   * -1 while the cluster has no id to give. A broker that has just started answers so without an
+   * error code.
+   */
   readonly producerId: bigint;
   readonly producerEpoch: number;
 }
 
-interface PresentIdentity {
+interface CurrentIdentity {
   readonly producerId: bigint;
   readonly producerEpoch: number;
 }
 
-const NOBODY: PresentIdentity = { producerId: -1n, producerEpoch: -1 };
+const NO_IDENTITY: CurrentIdentity = { producerId: -1n, producerEpoch: -1 };
 
-/** Of a transaction, which there is none of. */
-const TIMEOUT_MS = 2 ** 31 - 1;
+/** The transaction timeout has no effect without transactions. */
+const UNUSED_TRANSACTION_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * A producer id for sends outside of transactions, from any broker. Version 3 could name the
- * present id and epoch; without a transactional id a broker gives a new id all the same, so a
- * producer raises its epoch by itself (as Java's does).
+ * Requests a producer id for sends outside of transactions, from any broker. Version 3 could name
+ * the present id and epoch. Without a transactional id a broker still returns a new id, so the
+ * producer raises its epoch by itself, as in Java.
  */
-export function producerIdRequest(): ApiRequest<ProducerIdAnswer> {
-  return requestOf([2, 3, 4], null, TIMEOUT_MS, NOBODY);
+export function producerIdRequest(): ApiRequest<ProducerIdResponse> {
+  return initProducerIdRequest([2, 3, 4], null, UNUSED_TRANSACTION_TIMEOUT_MS, NO_IDENTITY);
 }
 
 /**
- * Makes the producer the only one of its transactional id, in a new epoch; asked of the id's
- * coordinator. With `current` it is refused once another producer has the id, instead of taking
- * it back from that one.
+ * Makes the producer the only one with its transactional id, in a new epoch. The coordinator of the
+ * id must be asked. With `current` the request is refused if another producer has taken over the
+ * id; without it, that producer would be fenced.
  */
 export function transactionalProducerIdRequest(
   transactionalId: string,
   timeoutMs: number,
-  current: PresentIdentity = NOBODY,
-): ApiRequest<ProducerIdAnswer> {
-  return requestOf([3, 4], transactionalId, timeoutMs, current);
+  current: CurrentIdentity = NO_IDENTITY,
+): ApiRequest<ProducerIdResponse> {
+  return initProducerIdRequest([3, 4], transactionalId, timeoutMs, current);
 }
 
-function requestOf(
+function initProducerIdRequest(
   versions: readonly number[],
   transactionalId: string | null,
   timeoutMs: number,
-  current: PresentIdentity,
-): ApiRequest<ProducerIdAnswer> {
-  return ownRequest({
+  current: CurrentIdentity,
+): ApiRequest<ProducerIdResponse> {
+  return defineRequest({
     apiKey: 22,
     apiName: 'InitProducerId',
     versions,

@@ -2,7 +2,10 @@ import { MalformedResponseError } from '../../port/errors.js';
 
 const NULL_UUID = Buffer.alloc(16);
 
-/** Reads Kafka's primitive types. Every read is checked against the end: a hostile length is an error, never a view. */
+/**
+ * Reads Kafka's primitive types. Every read checks the end of the bytes, so that a hostile length
+ * causes an error.
+ */
 export class Reader {
   #position = 0;
 
@@ -24,7 +27,7 @@ export class Reader {
     return this.bytes.readInt32BE(this.#advance(4));
   }
 
-  /** An int64 that fits a safe integer; everything the protocol counts does. */
+  /** Reads an int64 as a safe integer, which is enough for everything that the protocol counts. */
   int64(): number {
     const at = this.#advance(8);
     const value = this.bytes.readInt32BE(at) * 2 ** 32 + this.bytes.readUInt32BE(at + 4);
@@ -74,7 +77,7 @@ export class Reader {
     return this.#text(this.unsignedVarint() - 1);
   }
 
-  /** A view of the next bytes, null for length -1. */
+  /** Returns a view of the next bytes, or null for length -1. */
   nullableBytes(): Buffer | null {
     const length = this.int32();
     return length === -1 ? null : this.raw(length);
@@ -98,7 +101,7 @@ export class Reader {
     return this.#items(this.unsignedVarint() - 1, read);
   }
 
-  /** The tagged fields that end every flexible structure, each as its bytes. */
+  /** Reads the tagged fields at the end of a flexible structure, as bytes by tag. */
   tags(): ReadonlyMap<number, Buffer> {
     const fields = new Map<number, Buffer>();
     for (let left = this.unsignedVarint(); left > 0; left--) {

@@ -3,29 +3,32 @@ import {
   addPartitionsRequest,
   endTransactionRequest,
   findTransactionCoordinatorRequest,
-  offsetsInTransactionRequest,
+  transactionOffsetCommitRequest,
 } from './transaction-requests.js';
 import { produceRequest } from './produce-request.js';
 import { transactionalProducerIdRequest } from './producer-id-request.js';
 import { ClusterFeatures } from '../cluster/cluster-features.js';
-import { transactionFlowOf, type TransactionFlow } from '../cluster/transaction-flow.js';
+import {
+  transactionProtocolOf,
+  type TransactionProtocol,
+} from '../cluster/transaction-protocol.js';
 import { Writer } from './writer.js';
 
 const producer = {
   transactionalId: 'tx',
   producerId: 258n,
   producerEpoch: 3,
-  flow: 'announced',
+  protocol: 'v1',
 } as const;
 const PRODUCER = '037478' + '0000000000000102' + '0003';
 const hex = async (body: Buffer | Promise<Buffer>): Promise<string> => (await body).toString('hex');
 
-describe('the requests of a transaction', () => {
-  it('look for the coordinator of the id, which is another than that of a group', async () => {
+describe('transaction requests', () => {
+  it('find the coordinator of the transactional id, not the one of a group', async () => {
     expect(await hex(findTransactionCoordinatorRequest('tx').encode(2))).toBe('00027478' + '01');
   });
 
-  it('take over the id, or name the producer that has it', async () => {
+  it('take over the id unconditionally, or only from the named producer epoch', async () => {
     const nobody = 'ff'.repeat(10);
     const init = (current?: typeof producer) =>
       hex(transactionalProducerIdRequest('tx', 60_000, current).encode(4));
@@ -33,7 +36,7 @@ describe('the requests of a transaction', () => {
     expect(await init(producer)).toBe('037478' + '0000ea60' + PRODUCER.slice(6) + '00');
   });
 
-  it('add partitions, by topic', async () => {
+  it('add partitions, grouped by topic', async () => {
     const request = addPartitionsRequest(producer, [
       { topic: 'a', partition: 1 },
       { topic: 'b', partition: 0 },
@@ -54,10 +57,10 @@ describe('the requests of a transaction', () => {
     [null, '00'],
     ['i', '0269'],
   ])(
-    'commit offsets as a member of its generation, static as %s',
+    'commit offsets as the member of its generation, group instance id %s',
     async (groupInstanceId, bytes) => {
       const owner = { groupId: 'g', generation: 5, memberId: 'm', groupInstanceId };
-      const request = offsetsInTransactionRequest(producer, owner, [
+      const request = transactionOffsetCommitRequest(producer, owner, [
         { topic: 'a', partition: 1, offset: 9, leaderEpoch: 2, metadata: 'x' },
         { topic: 'a', partition: 2, offset: 10 },
       ]);
@@ -73,19 +76,19 @@ describe('the requests of a transaction', () => {
     },
   );
 
-  it('end it either way', async () => {
+  it('commit or abort the transaction', async () => {
     expect(await hex(endTransactionRequest(producer, true).encode(3))).toBe(PRODUCER + '01' + '00');
     expect(await hex(endTransactionRequest(producer, false).encode(3))).toBe(
       PRODUCER + '00' + '00',
     );
   });
 
-  it('name the id where records are written', async () => {
+  it('name the transactional id in a produce request', async () => {
     const start = '00027478' + 'ffff' + '000003e8';
     expect(await hex(produceRequest(1_000, [], 'tx').encode(8))).toBe(start + '00000000');
   });
 
-  it('name the id where brokers add the partition by themselves, with flexible fields', async () => {
+  it('use flexible fields for a produce request in which the broker adds the partition', async () => {
     const batch = Buffer.from('abcd', 'hex');
     const written = [
       { topic: 'a', partition: 1, batch },
@@ -93,25 +96,25 @@ describe('the requests of a transaction', () => {
     ];
     const start = '037478' + 'ffff' + '000003e8';
     const partitions = '03' + '00000001' + '03abcd' + '00' + '00000002' + '03abcd' + '00';
-    expect(await hex(produceRequest(1_000, written, 'tx', 'implied').encode(12))).toBe(
+    expect(await hex(produceRequest(1_000, written, 'tx', 'v2').encode(12))).toBe(
       start + '02' + '0261' + partitions + '00' + '00',
     );
   });
 
-  it('keep the two flows of Kafka 4 apart by their versions', () => {
+  it('use different versions for the two transaction protocols', () => {
     const owner = { groupId: 'g', generation: 1, memberId: 'm' };
-    const versionsIn = (flow: TransactionFlow) =>
+    const versionsIn = (protocol: TransactionProtocol) =>
       [
-        offsetsInTransactionRequest({ ...producer, flow }, owner, []),
-        endTransactionRequest({ ...producer, flow }, true),
-        produceRequest(1, [], 'tx', flow),
+        transactionOffsetCommitRequest({ ...producer, protocol }, owner, []),
+        endTransactionRequest({ ...producer, protocol }, true),
+        produceRequest(1, [], 'tx', protocol),
       ].map(({ apiName, versions }) => [apiName, versions]);
-    expect(versionsIn('announced')).toEqual([
+    expect(versionsIn('v1')).toEqual([
       ['TxnOffsetCommit', [3]],
       ['EndTxn', [3]],
       ['Produce', [8]],
     ]);
-    expect(versionsIn('implied')).toEqual([
+    expect(versionsIn('v2')).toEqual([
       ['TxnOffsetCommit', [5]],
       ['EndTxn', [5]],
       ['Produce', [12]],
@@ -121,27 +124,30 @@ describe('the requests of a transaction', () => {
   });
 
   it.each([
-    [undefined, 'announced'],
-    [0, 'announced'],
-    [1, 'announced'],
-    [2, 'implied'],
-    [3, 'implied'],
-  ])('are those of the finalized transaction.version: %s is %s', (level, flow) => {
-    const features = new ClusterFeatures();
-    const levels = level === undefined ? [] : [['transaction.version', level] as const];
-    features.learn({ epoch: 1, levels: new Map(levels) });
-    expect(transactionFlowOf(features)).toBe(flow);
-  });
+    [undefined, 'v1'],
+    [0, 'v1'],
+    [1, 'v1'],
+    [2, 'v2'],
+    [3, 'v2'],
+  ])(
+    'selects the transaction protocol by the finalized transaction.version: %s is %s',
+    (level, protocol) => {
+      const features = new ClusterFeatures();
+      const levels = level === undefined ? [] : [['transaction.version', level] as const];
+      features.update({ epoch: 1, levels: new Map(levels) });
+      expect(transactionProtocolOf(features)).toBe(protocol);
+    },
+  );
 });
 
-describe('the answers of a transaction', () => {
-  it('have a code of their own', () => {
+describe('transaction responses', () => {
+  it('return a single code', () => {
     const answer = new Writer().int32(0).int16(51).noTags().toBuffer();
     expect(addOffsetsRequest(producer, 'g').decode(answer, 3)).toEqual({ code: 51 });
     expect(endTransactionRequest(producer, true).decode(answer, 3)).toEqual({ code: 51 });
   });
 
-  it('have a code for each partition', () => {
+  it('return a code for each partition', () => {
     const writer = new Writer().int32(0);
     writer.compactArray(['a', 'b'], (topic) => {
       writer.compactString(topic);
@@ -153,11 +159,11 @@ describe('the answers of a transaction', () => {
     );
     expect(addPartitionsRequest(producer, []).decode(answer, 3)).toEqual(expected);
     const owner = { groupId: 'g', generation: 1, memberId: 'm' };
-    expect(offsetsInTransactionRequest(producer, owner, []).decode(answer, 3)).toEqual(expected);
+    expect(transactionOffsetCommitRequest(producer, owner, []).decode(answer, 3)).toEqual(expected);
   });
 
-  it('tell whom to write the next one as, where the end has raised the epoch', () => {
-    const request = endTransactionRequest({ ...producer, flow: 'implied' }, true);
+  it('return the next producer id and epoch if the end has raised the epoch', () => {
+    const request = endTransactionRequest({ ...producer, protocol: 'v2' }, true);
     const answer = (code: number, producerId: bigint, epoch: number) =>
       new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
     expect(request.decode(answer(0, 2n ** 40n, 4), 5)).toEqual({
@@ -168,21 +174,21 @@ describe('the answers of a transaction', () => {
     expect(request.decode(answer(0, -1n, -1), 5)).toEqual({ code: 0 });
   });
 
-  it('tell of every partition and its faulty records, with flexible fields and a throttle', () => {
+  it('return each partition with its faulty records, in flexible fields, and the throttle time', () => {
     const writer = new Writer();
     writer.compactArray(['a', 'b'], (topic) => {
       writer.compactString(topic);
       writer.compactArray([1], () => {
         writer.int32(1).int16(120).int64(7).int64(-1).int64(0);
         writer.compactArray([3], (index) => writer.int32(index).compactString('bad').noTags());
-        // The leader that is known to be, in a tagged field.
+        // The current leader, as a tagged field.
         writer.compactNullableString('said').unsignedVarint(1).unsignedVarint(0);
         writer.unsignedVarint(2).raw(Buffer.alloc(2));
       });
       writer.noTags();
     });
     const body = writer.int32(250).noTags().toBuffer();
-    const request = produceRequest(1, [], 'tx', 'implied');
+    const request = produceRequest(1, [], 'tx', 'v2');
     expect(request.throttleTimeMs?.(body, 12)).toBe(250);
     expect(request.decode(body, 12)).toEqual(
       ['a', 'b'].map((topic) => ({

@@ -1,42 +1,42 @@
 import type { OffsetCommit } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
-import { kafkajsRequest, ownRequest, type ApiRequest } from './api-request.js';
+import { kafkajsRequest, defineRequest, type ApiRequest } from './api-request.js';
 import { byTopic } from './by-topic.js';
-import type { Coordinator } from './group-requests.js';
+import type { CoordinatorResponse } from './group-requests.js';
 import { readPartitionCodes, writeOffsets, type PartitionCode } from './offset-requests.js';
 import type { Reader } from './reader.js';
-import type { TransactionFlow } from '../cluster/transaction-flow.js';
+import type { TransactionProtocol } from '../cluster/transaction-protocol.js';
 import type { Writer } from './writer.js';
 
-/** By the version of these requests a broker tells the one flow from the other. */
-const VERSIONS: Readonly<Record<TransactionFlow, readonly number[]>> = {
-  announced: [3],
-  implied: [5],
+/** The version of these requests tells the broker which transaction protocol the producer uses. */
+const VERSIONS: Readonly<Record<TransactionProtocol, readonly number[]>> = {
+  v1: [3],
+  v2: [5],
 };
-const TELLS_IDENTITY_FROM = 5;
+const RETURNS_EPOCH_FROM = 5;
 
-/** Whose transaction it is. */
+/** The producer that owns the transaction. */
 export interface TransactionalProducer {
   readonly transactionalId: string;
   readonly producerId: bigint;
   readonly producerEpoch: number;
-  readonly flow: TransactionFlow;
+  readonly protocol: TransactionProtocol;
 }
 
-/** The member whose offsets they are; without a group's member: generation -1 and an empty id. */
-export interface OffsetsOwner {
+/** The group member that sends its offsets. Without a member: generation -1 and an empty id. */
+export interface TransactionGroupMember {
   readonly groupId: string;
   readonly generation: number;
   readonly memberId: string;
   readonly groupInstanceId?: string | null;
 }
 
-export interface TransactionAnswer {
+export interface TransactionResponse {
   readonly code: number;
 }
 
-export interface EndedTransaction extends TransactionAnswer {
-  /** Whom to write the next one as, where the end has raised the epoch. */
+export interface EndTransactionResponse extends TransactionResponse {
+  /** The producer id and epoch of the next transaction, if the end has raised the epoch. */
   readonly next?: { readonly producerId: bigint; readonly producerEpoch: number };
 }
 
@@ -44,20 +44,20 @@ const TRANSACTION_COORDINATOR = 1;
 
 export const findTransactionCoordinatorRequest = (
   transactionalId: string,
-): ApiRequest<Coordinator> =>
+): ApiRequest<CoordinatorResponse> =>
   kafkajsRequest(
     'GroupCoordinator',
-    // kafkajs calls every key so.
+    // kafkajs names every kind of key `groupId`.
     { groupId: transactionalId, coordinatorType: TRANSACTION_COORDINATOR },
     [2],
   );
 
-/** All of them or none: where one is bad, the others answer OPERATION_NOT_ATTEMPTED. */
+/** Adds all partitions or none. If one is refused, the others answer OPERATION_NOT_ATTEMPTED. */
 export function addPartitionsRequest(
   producer: TransactionalProducer,
   partitions: readonly TopicPartition[],
 ): ApiRequest<readonly PartitionCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 24,
     apiName: 'AddPartitionsToTxn',
     versions: [3],
@@ -75,12 +75,12 @@ export function addPartitionsRequest(
   });
 }
 
-/** Before offsets of this group can become part of the transaction. */
+/** Adds a group to the transaction, before its offsets can be committed with it. */
 export function addOffsetsRequest(
   producer: TransactionalProducer,
   groupId: string,
-): ApiRequest<TransactionAnswer> {
-  return ownRequest({
+): ApiRequest<TransactionResponse> {
+  return defineRequest({
     apiKey: 25,
     apiName: 'AddOffsetsToTxn',
     versions: [3],
@@ -93,16 +93,19 @@ export function addOffsetsRequest(
   });
 }
 
-/** To the coordinator of the group. Version 3 names the member and its generation: one that is not of the group any more is refused. */
-export function offsetsInTransactionRequest(
-  { transactionalId, producerId, producerEpoch, flow }: TransactionalProducer,
-  owner: OffsetsOwner,
+/**
+ * Commits offsets with the transaction, at the coordinator of the group. Version 3 names the member
+ * and its generation, so that a former member is refused.
+ */
+export function transactionOffsetCommitRequest(
+  { transactionalId, producerId, producerEpoch, protocol }: TransactionalProducer,
+  owner: TransactionGroupMember,
   offsets: readonly OffsetCommit[],
 ): ApiRequest<readonly PartitionCode[]> {
-  return ownRequest({
+  return defineRequest({
     apiKey: 28,
     apiName: 'TxnOffsetCommit',
-    versions: VERSIONS[flow],
+    versions: VERSIONS[protocol],
     flexibleFrom: 3,
     write(writer) {
       writer.compactString(transactionalId).compactString(owner.groupId);
@@ -119,11 +122,11 @@ export function offsetsInTransactionRequest(
 export function endTransactionRequest(
   producer: TransactionalProducer,
   isCommitted: boolean,
-): ApiRequest<EndedTransaction> {
-  return ownRequest({
+): ApiRequest<EndTransactionResponse> {
+  return defineRequest({
     apiKey: 26,
     apiName: 'EndTxn',
-    versions: VERSIONS[producer.flow],
+    versions: VERSIONS[producer.protocol],
     flexibleFrom: 3,
     write(writer) {
       writeProducer(writer, producer);
@@ -131,9 +134,9 @@ export function endTransactionRequest(
     },
     read(reader, version) {
       const { code } = readCode(reader);
-      if (code !== 0 || version < TELLS_IDENTITY_FROM) return { code };
+      if (code !== 0 || version < RETURNS_EPOCH_FROM) return { code };
       const next = { producerId: reader.bigint64(), producerEpoch: reader.int16() };
-      // A negative id names nobody.
+      // A negative id means that the response has no producer id.
       return next.producerId < 0n ? { code } : { code, next };
     },
   });
@@ -146,7 +149,7 @@ function writeProducer(
   writer.compactString(transactionalId).int64(producerId).int16(producerEpoch);
 }
 
-function readCode(reader: Reader): TransactionAnswer {
+function readCode(reader: Reader): TransactionResponse {
   reader.int32();
   return { code: reader.int16() };
 }

@@ -33,7 +33,9 @@ export class Writer {
     return this;
   }
 
-  /** Replaces four bytes written before: a length that is known only afterwards. */
+  /**
+   * Replaces four bytes that were written before, such as a length that is known only afterwards.
+   */
   setInt32(at: number, value: number): this {
     this.#bytes.writeInt32BE(value, at);
     return this;

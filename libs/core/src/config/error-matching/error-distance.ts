@@ -50,7 +50,7 @@ const isErrorLike = (value: unknown): value is Error =>
 function distanceToName(wanted: string, error: Error): number | undefined {
   const simple = simpleName(wanted);
   const isMeant = (name: unknown): boolean => name === wanted || name === simple;
-  if (isMeant(nameOfItsOwn(error))) return 0;
+  if (isMeant(ownNameOf(error))) return 0;
   return distanceTo(
     error,
     (prototype) => isMeant(prototype.constructor.name) || isMeant(ownName(prototype)),
@@ -58,15 +58,15 @@ function distanceToName(wanted: string, error: Error): number | undefined {
 }
 
 /** A getter, such as DOMException's, speaks of the error and not of the class that has it. */
-function nameOfItsOwn(error: Error): unknown {
+function ownNameOf(error: Error): unknown {
   let at: object = error;
   while (!Object.hasOwn(at, 'name')) {
     const above: unknown = Object.getPrototypeOf(at);
     if (typeof above !== 'object' || above === null) return undefined;
     at = above;
   }
-  const isItsOwn = at === error || Object.getOwnPropertyDescriptor(at, 'name')?.get !== undefined;
-  return isItsOwn ? error.name : undefined;
+  const isOwnName = at === error || Object.getOwnPropertyDescriptor(at, 'name')?.get !== undefined;
+  return isOwnName ? error.name : undefined;
 }
 
 /** Error.prototype has a name that each class inherits: only its own tells it from others. */

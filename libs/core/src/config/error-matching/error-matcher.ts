@@ -1,6 +1,6 @@
 import { isPlainObject } from '../reading/plain-object.js';
 import { Property } from '../properties/property-decorators.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 
 export type ErrorClass = abstract new (...args: never[]) => Error;
 
@@ -54,7 +54,7 @@ export function IsErrorMatcher(): PropertyDecorator {
     kind: 'matcher',
     rule: 'ERROR_MATCHER',
     accepts: isErrorMatcher,
-    complaint: (value) => `must be ${EXPECTED}; got ${show(value)}.`,
+    complaint: (value) => `must be ${EXPECTED}; got ${formatValue(value)}.`,
   });
 }
 
@@ -64,9 +64,9 @@ export function IsErrorMatchers(): PropertyDecorator {
     rule: 'ERROR_MATCHER',
     accepts: (value) => Array.isArray(value) && Array.from<unknown>(value).every(isErrorMatcher),
     complaint: (value) => {
-      if (!Array.isArray(value)) return `must be a list; got ${show(value)}.`;
+      if (!Array.isArray(value)) return `must be a list; got ${formatValue(value)}.`;
       const index = Array.from<unknown>(value).findIndex((item) => !isErrorMatcher(item));
-      return `must be a list in which each item is ${EXPECTED}; item ${index} is ${show(value[index])}.`;
+      return `must be a list in which each item is ${EXPECTED}; item ${index} is ${formatValue(value[index])}.`;
     },
   });
 }
@@ -75,7 +75,7 @@ export function IsErrorMatchers(): PropertyDecorator {
  * Whether two matchers name the same errors, where that can be told by looking at them: a class,
  * its name and `{ name }` of it do. Two classes may have one name and are not the same.
  */
-export function nameTheSame(one: ErrorMatcher, other: ErrorMatcher): boolean {
+export function isSameMatcher(one: ErrorMatcher, other: ErrorMatcher): boolean {
   if (typeof one === 'function' && typeof other === 'function') return one === other;
   const identity = matcherIdentity(one);
   return identity !== undefined && identity === matcherIdentity(other);
@@ -91,6 +91,6 @@ function matcherIdentity(matcher: ErrorMatcher): string | undefined {
 }
 
 /** For messages. */
-export function showMatcher(matcher: ErrorMatcher): string {
+export function formatMatcher(matcher: ErrorMatcher): string {
   return matcherIdentity(matcher)?.replace(/^name /, '') ?? 'a function';
 }

@@ -13,7 +13,7 @@ import { isPlainObject } from '../reading/plain-object.js';
 import { Property } from '../properties/property-decorators.js';
 import { isBrokenIn } from '../reading/read-layer.js';
 import type { RetryProperties } from '../properties/retry-properties.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 import { below, type Violations } from '../validation/violations.js';
 
 /** The classes that an application gave names to. */
@@ -27,11 +27,11 @@ export function IsErrorTypes(): PropertyDecorator {
     complaint: (value) => {
       const expectation = 'must be a plain object of error classes, such as { PaymentDeclined }';
       const wrong = isPlainObject(value) ? wrongEntry(value) : undefined;
-      if (!wrong) return `${expectation}; got ${show(value)}.`;
+      if (!wrong) return `${expectation}; got ${formatValue(value)}.`;
       const [name, type] = wrong;
       return isClassName(name)
-        ? `${expectation}; ${show(name)} is ${show(type)}.`
-        : `${expectation}; ${show(name)} cannot be the name of a class.`;
+        ? `${expectation}; ${formatValue(name)} is ${formatValue(type)}.`
+        : `${expectation}; ${formatValue(name)} cannot be the name of a class.`;
     },
   });
 }
@@ -90,7 +90,7 @@ function complaint(name: string, types: ErrorTypes): string {
   const simple = simpleName(name);
   const nearest = nearestName(name, known) ?? nearestName(simple, known);
   const hint = nearest ? ` Did you mean '${nearest}'?` : '';
-  return `there is no error type ${show(name)}.${hint} Register its class in the options, errorTypes: { ${simple} }, or write { name: '${simple}' } to match by name without a class.`;
+  return `there is no error type ${formatValue(name)}.${hint} Register its class in the options, errorTypes: { ${simple} }, or write { name: '${simple}' } to match by name without a class.`;
 }
 
 interface GivenMatcher {

@@ -2,40 +2,83 @@ import type { Duration } from '../reading/duration.js';
 import { IsDuration, IsFlag, IsPercentage, IsWholeNumber } from './property-decorators.js';
 
 /**
- * One breaker for all sessions and tiers of a binding. A call is what the retry made of a record.
- * Bad messages are not counted: nothing that could not be decoded or validated, and nothing that
- * `retry.nonRetryableExceptions` names, opens a circuit or keeps it closed.
+ * Configures the circuit breaker, which all sessions and tiers of a binding share. One call is what
+ * the retries in memory make of a record. Bad messages are not counted: records that cannot be
+ * decoded or validated, and errors in `retry.nonRetryableExceptions`.
  */
 export class CircuitBreakerProperties {
+  /**
+   * Switches the circuit breaker on.
+   *
+   * @defaultValue `false`
+   */
   @IsFlag()
   enabled?: boolean;
 
-  /** Per cent of the calls in the window; the circuit opens at this rate. */
+  /**
+   * Sets the percentage of failed calls in the window at which the circuit opens.
+   *
+   * @defaultValue `50`
+   */
   @IsPercentage()
   failureRateThreshold?: number;
 
+  /**
+   * Sets the percentage of slow calls in the window at which the circuit opens.
+   *
+   * @defaultValue `80`
+   */
   @IsPercentage()
   slowCallRateThreshold?: number;
 
-  /** A call that took longer is slow, even when it succeeded. Its retries and their waits count in. */
+  /**
+   * Sets the time from which a call is slow, even if it succeeds. Its retries in memory and their
+   * waits are included.
+   *
+   * @defaultValue `5000`
+   */
   @IsDuration({ min: 1 })
   slowCallDurationMs?: Duration;
 
+  /**
+   * Sets how long the circuit stays open before it allows trial calls.
+   *
+   * @defaultValue `60000`
+   */
   @IsDuration({ min: 1 })
   waitDurationInOpenStateMs?: Duration;
 
+  /**
+   * Sets how many of the last calls are rated.
+   *
+   * @defaultValue `100`
+   */
   @IsWholeNumber()
   slidingWindowSize?: number;
 
-  /** With fewer calls in the window nothing is decided. */
+  /**
+   * Sets how many calls the window needs before the circuit can open. It must not exceed the size
+   * of the window.
+   *
+   * @defaultValue `10`
+   */
   @IsWholeNumber()
   minimumNumberOfCalls?: number;
 
-  /** Trial calls while it is half open; by them it is decided. */
+  /**
+   * Sets how many trial calls decide whether the circuit closes.
+   *
+   * @defaultValue `5`
+   */
   @IsWholeNumber()
   permittedNumberOfCallsInHalfOpenState?: number;
 
-  /** Pause the binding while the circuit is open; otherwise each call fails at once. */
+  /**
+   * Pauses the binding while the circuit is open. With `false` every delivery fails at once with
+   * `CircuitBreakerOpenException`.
+   *
+   * @defaultValue `true`
+   */
   @IsFlag()
   automaticPauseOnOpen?: boolean;
 }

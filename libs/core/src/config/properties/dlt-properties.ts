@@ -23,55 +23,118 @@ export type ErrorRedaction = (error: Error) => {
   readonly stack?: string;
 };
 
+/** Configures the scheduled replay of dead letters, which is not built yet. */
 export class DltReplayProperties {
+  /**
+   * Limits how often a dead letter is replayed.
+   *
+   * @defaultValue `3`
+   */
   @IsWholeNumber()
   maxReplays?: number;
 
+  /**
+   * Sets the time between two replays.
+   *
+   * @defaultValue `3600000`
+   */
   @IsDuration()
   cooldownMs?: Duration;
 
+  /**
+   * Limits the dead letters of one replay.
+   *
+   * @defaultValue `100`
+   */
   @IsWholeNumber()
   batchSize?: number;
 }
 
+/** Configures the dead-letter topic and its headers. */
 export class DltProperties {
-  /** The whole name; without it the topic's name with the suffix. */
+  /**
+   * Sets the whole name of the dead-letter topic.
+   *
+   * @defaultValue the name of the topic with the suffix
+   */
   @IsTopicName()
   topic?: string;
 
-  /** Joined to the topic with a dot, unless it begins with '.', '-' or '_'. */
+  /**
+   * Sets the suffix of the dead-letter topic. It is joined to the topic with a dot, unless it
+   * begins with `.`, `-` or `_`.
+   *
+   * @defaultValue `'DLT'`
+   */
   @IsTopicSuffix()
   topicSuffix?: string;
 
+  /**
+   * Decides what happens besides writing the record. `'ALERT_AND_STORE'` calls `DltAlert` methods,
+   * `'CUSTOM'` asks a `DltHandler` first. `'SCHEDULED_REPLAY'` only stores in this version.
+   *
+   * @defaultValue `'STORE_ONLY'`
+   */
   @IsOneOf(Object.values(DltStrategy))
   strategy?: DltStrategy;
 
+  /** Configures the scheduled replay, which is not built yet. */
   @IsNested(() => DltReplayProperties)
   replay?: DltReplayProperties;
 
+  /**
+   * Selects which headers describe the failure: those of the bus, of Spring, or plain ones. Control
+   * headers of the bus are always written.
+   *
+   * @defaultValue `['eventbus']`
+   */
   @IsListOf(['eventbus', 'spring', 'plain'])
   headerProfile?: readonly HeaderProfileName[];
 
-  /** How long a `@DltHandler` or a `@DltAlert` may take; later its answer counts no more. */
+  /**
+   * Limits how long a `DltHandler` or `DltAlert` may take. A later answer does not count.
+   *
+   * @defaultValue `10000`
+   */
   @IsDuration({ min: 1 })
   handlerTimeoutMs?: Duration;
 
-  /** With 'class' neither message nor stack, which may hold personal data. */
+  /**
+   * Selects how much of an exception is written to headers. `'class'` leaves out message and stack,
+   * which may hold personal data.
+   *
+   * @defaultValue `'full'`
+   */
   @IsOneOf(['full', 'class'])
   exceptionDetail?: ExceptionDetail;
 
-  /** Where it throws or gives something else, only the class is written. Not asked with exceptionDetail 'class'. */
+  /**
+   * Replaces message and stack of an exception: `(error) => ({ message, stack })`. If it throws,
+   * only the class is written. It has no effect with `exceptionDetail: 'class'`.
+   *
+   * @defaultValue none
+   */
   @IsReference(
     'a function (error) => ({ message, stack })',
     (value) => typeof value === 'function' && !isErrorClass(value),
   )
   redact?: ErrorRedaction;
 
-  /** For one write to a retry or dead-letter topic, with all its repetitions. */
+  /**
+   * Limits one write to a retry or dead-letter topic, with all its attempts. It must be less than
+   * `maxPollIntervalMs`.
+   *
+   * @defaultValue `30000`
+   */
   @IsDuration({ min: 1 })
   publishTimeoutMs?: Duration;
 
-  /** Look at start whether the topic is there, and warn when it is not. */
+  /**
+   * Checks at start that the dead-letter topic exists, and warns if not, also with
+   * `provisioning: 'none'`.
+   *
+   * @defaultValue `false`
+   */
   @IsFlag()
   verifyTopic?: boolean;
 }

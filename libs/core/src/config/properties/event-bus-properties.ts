@@ -33,41 +33,89 @@ const IsDriver = (): PropertyDecorator =>
     hasMethods(value, ['consumer', 'producer', 'admin', 'close']),
   );
 
-/** The producer of what `EventPublisher` writes. Retry and dead-letter topics have another one, which these do not change. */
+/**
+ * Configures the producer of `EventPublisher`. Retry and dead-letter topics have another producer,
+ * which these options do not change.
+ */
 export class ClusterProducerProperties {
-  /** What every reader of the topics must be able to read. Default 'none'. */
+  /**
+   * Sets the compression of published events. Every reader of the topics must know it.
+   *
+   * @defaultValue `'none'`
+   */
   @IsOneOf(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
   compression?: Compression;
 
-  /** How long an event may wait for others to go with. Default 5 ms. */
+  /**
+   * Sets how long an event may wait for others to be sent with it.
+   *
+   * @defaultValue `5`
+   */
   @IsDuration()
   lingerMs?: Duration;
 
-  /** Of events that go together. Default 16 KiB. */
+  /**
+   * Limits the size of a batch of events.
+   *
+   * @defaultValue `16384`
+   */
   @IsWholeNumber()
   batchBytes?: number;
 
-  /** Of all that waits or is under way; beyond it `publish` waits. Default 32 MiB. */
+  /**
+   * Limits the size of all events that wait or are in flight. Beyond it `publish` waits.
+   *
+   * @defaultValue `33554432`
+   */
   @IsWholeNumber()
   bufferBytes?: number;
 
-  /** From `publish` to its answer, with all tries. Default 30 s. */
+  /**
+   * Limits the time from `publish` to its answer, with all attempts. Each attempt takes at most 10
+   * s.
+   *
+   * @defaultValue `30000`
+   */
   @IsDuration({ min: 1 })
   deliveryTimeoutMs?: Duration;
 }
 
-/** How one cluster is reached. Either `brokers` with what the Kafka driver needs, or a `driver`. */
+/**
+ * Describes how one cluster is reached: by `brokers` and the options of the Kafka driver, or by a
+ * `driver`.
+ */
 export class ClusterProperties {
+  /**
+   * Gives addresses of some brokers as `host:port`, in a list or separated by commas. Use either
+   * `brokers` or `driver`.
+   *
+   * @defaultValue none
+   */
   @IsTextOrTexts(BROKERS)
   brokers?: string | readonly string[];
 
+  /**
+   * Sets a driver, such as `memory()`, instead of brokers.
+   *
+   * @defaultValue none
+   */
   @IsDriver()
   driver?: BrokerDriver;
 
+  /**
+   * Names this client in the logs and metrics of the brokers.
+   *
+   * @defaultValue `'nest-event-bus'`
+   */
   @IsText()
   clientId?: string;
 
-  /** true, or the options of node:tls. */
+  /**
+   * Switches TLS on: `true`, or the options of `node:tls`. The value is never repeated in an error
+   * or a log line.
+   *
+   * @defaultValue `false`
+   */
   @IsReference(
     'true, false or the options of node:tls',
     (value) => typeof value === 'boolean' || isObject(value),
@@ -75,6 +123,13 @@ export class ClusterProperties {
   )
   ssl?: boolean | object;
 
+  /**
+   * Sets the SASL mechanism and its credentials, such as
+   * `{ mechanism: 'plain', username, password }`. The value is never repeated in an error or a log
+   * line.
+   *
+   * @defaultValue none
+   */
   @IsReference(
     "an object with a mechanism, such as { mechanism: 'plain', username, password }",
     (value) => isObject(value) && 'mechanism' in value && typeof value.mechanism === 'string',
@@ -82,95 +137,183 @@ export class ClusterProperties {
   )
   sasl?: object;
 
-  /** Where this process runs, as the brokers say it: records are read from a replica in the same rack. */
+  /**
+   * Names the rack of this process, as `broker.rack` does. Records are read from a replica in the
+   * same rack, if the brokers have a rack-aware `replica.selector.class`.
+   *
+   * @defaultValue none
+   */
   @IsText()
   rackId?: string;
 
-  /** How often new partitions are looked for. Default 10 s. */
+  /**
+   * Sets how often the bus looks for new partitions and deleted topics.
+   *
+   * @defaultValue `10000`
+   */
   @IsDuration()
   metadataMaxAgeMs?: Duration;
 
+  /**
+   * Configures the producer of `EventPublisher`. Retry and dead-letter topics have another
+   * producer, which this does not change.
+   */
   @IsNested(() => ClusterProducerProperties)
   producer?: ClusterProducerProperties;
 }
 
+/** Configures the drain at shutdown. */
 export class ShutdownProperties {
-  /** How long running handlers may take. Default 30 s. */
+  /**
+   * Limits how long running handlers may take at a stop or shutdown. After that their signals
+   * abort, and their records are delivered again.
+   *
+   * @defaultValue `30000`
+   */
   @IsDuration()
   drainTimeoutMs?: Duration;
 }
 
+/** Configures the start of the bindings. */
 export class StartupProperties {
-  /** Sessions that may begin to join at the same time. Default 16. */
+  /**
+   * Limits how many sessions begin to join their groups at the same time.
+   *
+   * @defaultValue `16`
+   */
   @IsWholeNumber({ max: 10_000 })
   concurrency?: number;
 }
 
+/** Limits the memory for records that were read and are not done. */
 export class IntakeProperties {
-  /** Of records that were read and are not done, in all sessions together. Default 64 MiB. */
+  /**
+   * Limits the bytes of records that were read and are not done, over all sessions. All assigned
+   * partitions share them evenly, and each has at least 64 KiB.
+   *
+   * @defaultValue `67108864`
+   */
   @IsWholeNumber()
   bufferBytes?: number;
 }
 
-/** What `EventBusMetrics` gives. */
+/** Configures what `EventBusMetrics` returns. */
 export class MetricsProperties {
-  /** Without it nothing is counted besides what the bus itself needs. Default true. */
+  /**
+   * Switches the metrics on. With `false` nothing is counted beyond what the bus itself needs, and
+   * `collect()` returns an empty list.
+   *
+   * @defaultValue `true`
+   */
   @IsFlag()
   enabled?: boolean;
 }
 
 /** The options of `EventBusModule.forRoot`. */
 export class EventBusProperties {
-  /** `'if-configured'` is disabled, with a warning, where no brokers are given. Default true. */
+  /**
+   * Switches the event bus on or off. `'if-configured'` switches it off, with a warning, if no
+   * brokers are given.
+   *
+   * @defaultValue `true`
+   */
   @IsOneOf([true, false, 'if-configured'])
   enabled?: boolean | 'if-configured';
 
-  /** Short for `clusters.default.brokers`. */
+  /**
+   * Gives the addresses of the default cluster as `host:port`, in a list or separated by commas.
+   * Short for `clusters.default.brokers`.
+   *
+   * @defaultValue none
+   */
   @IsTextOrTexts(BROKERS)
   brokers?: string | readonly string[];
 
-  /** Short for `clusters.default.driver`. */
+  /**
+   * Sets the driver of the default cluster, such as `memory()`, instead of brokers. Short for
+   * `clusters.default.driver`.
+   *
+   * @defaultValue none
+   */
   @IsDriver()
   driver?: BrokerDriver;
 
+  /**
+   * Describes the clusters by their aliases. A binding names one of them as `cluster`.
+   *
+   * @defaultValue none
+   */
   @IsMapOf(() => ClusterProperties)
   clusters?: Readonly<Record<string, ClusterProperties>>;
 
-  /** The lowest layer of every binding of this application: it beats the preset and the library's defaults only. */
+  /**
+   * Sets options for all bindings of the application. The binding's own options, loaders and
+   * decorators win over them. They win over the preset and the library's defaults.
+   *
+   * @defaultValue none
+   */
   @IsNested(() => BindingDefaults)
   defaults?: BindingDefaults;
 
-  /** `'allow'`: a binding that nobody handles is published to, and not read. Default `'fail'`. */
+  /**
+   * Decides about a binding without a handler. `'fail'` refuses the start. `'allow'` lets events be
+   * published to it, and reads nothing.
+   *
+   * @defaultValue `'fail'`
+   */
   @IsOneOf(['fail', 'allow'])
   bindingsWithoutHandler?: 'fail' | 'allow';
 
+  /**
+   * Describes the bindings by their names. Handlers, commands and `publish` use these names.
+   *
+   * @defaultValue none
+   */
   @IsMapOf(() => TopicBindingProperties)
   bindings?: Readonly<Record<string, TopicBindingProperties>>;
 
+  /** Configures the drain at shutdown. */
   @IsNested(() => ShutdownProperties)
   shutdown?: ShutdownProperties;
 
+  /** Configures the start of the bindings. */
   @IsNested(() => StartupProperties)
   startup?: StartupProperties;
 
+  /** Limits the memory for records that were read. */
   @IsNested(() => IntakeProperties)
   intake?: IntakeProperties;
 
+  /** Configures what `EventBusMetrics` returns. */
   @IsNested(() => MetricsProperties)
   metrics?: MetricsProperties;
 
-  /** The classes that names in `retry` stand for. Files and the environment have nothing but names. */
+  /**
+   * Registers the error classes that texts in `retry` and `exceptionRouting` stand for. Files and
+   * the environment can name an error only by a text.
+   *
+   * @defaultValue `{}`
+   */
   @IsErrorTypes()
   errorTypes?: Readonly<Record<string, ErrorClass>>;
 
-  /** What was read from files and the environment. It counts where these options say nothing; the first one wins. */
+  /**
+   * Lists what loaders have read from files and the environment. Their values count if these
+   * options have none, and the first loader wins.
+   *
+   * @defaultValue none
+   */
   @IsReference(
     'a list of what loaders gave, such as [fromEnvironment(process.env)]',
     (value) => Array.isArray(value) && Array.from<unknown>(value).every(isLoadedOptions),
   )
   loaders?: readonly LoadedOptions[];
 
-  /** Time and chance; for tests. */
+  /**
+   * Provides time, timers and randomness. Tests pass a `VirtualRuntime`.
+   *
+   * @defaultValue the real clock
+   */
   @IsReference('a runtime, such as realRuntime of @nest-event-bus/broker/runtime', (value) =>
     hasMethods(value, ['now', 'monotonic', 'setTimer', 'defer', 'random', 'uuid', 'hostname']),
   )

@@ -3,15 +3,29 @@ import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import { IsErrorMatcher, type ErrorMatcher } from '../error-matching/error-matcher.js';
 import { IsOneOf, IsReference, IsWholeNumber } from './property-decorators.js';
 
-/** Where a record goes that failed with such an error. */
+/** Says where the records of one error go after their calls. */
 export class ExceptionRouteProperties {
+  /**
+   * Names the error.
+   *
+   * @defaultValue none; required
+   */
   @IsErrorMatcher()
   match!: ErrorMatcher;
 
+  /**
+   * Sets where the record goes. `'PAUSE_CONTAINER'` pauses the whole binding until it is resumed.
+   *
+   * @defaultValue none; required
+   */
   @IsOneOf(Object.values(ExceptionRouting))
   routing!: ExceptionRouting;
 
-  /** Of SKIP_TO_TIER, and of that alone. */
+  /**
+   * Sets the tier for SKIP_TO_TIER, from 1. It is refused with any other routing.
+   *
+   * @defaultValue none
+   */
   @IsWholeNumber()
   tier?: number;
 }

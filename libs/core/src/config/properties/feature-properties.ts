@@ -6,6 +6,11 @@ import type { Violations } from '../validation/violations.js';
 
 /** The options of `EventBusModule.forFeature`. */
 export class FeatureProperties {
+  /**
+   * Describes the bindings of the feature by their names.
+   *
+   * @defaultValue none; required
+   */
   @IsMapOf(() => TopicBindingProperties)
   bindings!: Readonly<Record<string, TopicBindingProperties>>;
 }

@@ -12,7 +12,7 @@ import {
   Property,
 } from './property-decorators.js';
 import { nearestName } from '../../model/nearest-name.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 
 export const FORMAT_NAMES = ['json', 'typed-json', 'text', 'raw', 'avro'] as const;
 
@@ -30,7 +30,7 @@ const isFormatName = (value: unknown): boolean => FORMAT_NAMES.some((name) => na
 
 /** A format by its name, or an object of the user's own, which is used as it is. */
 export function IsDeserializer(): PropertyDecorator {
-  const names = FORMAT_NAMES.map(show).join(', ');
+  const names = FORMAT_NAMES.map(formatValue).join(', ');
   return Property({
     kind: 'reference',
     rule: 'REFERENCE',
@@ -39,7 +39,7 @@ export function IsDeserializer(): PropertyDecorator {
     complaint: (value) => {
       const nearest = typeof value === 'string' ? nearestName(value, FORMAT_NAMES) : undefined;
       const hint = nearest ? ` Did you mean '${nearest}'?` : '';
-      return `must be one of ${names}, or an object with the method deserialize; got ${show(value)}.${hint}`;
+      return `must be one of ${names}, or an object with the method deserialize; got ${formatValue(value)}.${hint}`;
     },
   });
 }
@@ -53,15 +53,26 @@ const isTypes = (value: unknown): boolean =>
     ([id, type]) => id !== '' && typeof type === 'function' && type.prototype !== undefined,
   );
 
+/** Configures the format `typed-json`. */
 export class TypedJsonProperties {
-  /** What the ids in the header `__TypeId__` stand for. The highest layer that has it counts, as a whole. */
+  /**
+   * Lists the classes by the ids in the header `__TypeId__`. The highest source with a value counts
+   * as a whole.
+   *
+   * @defaultValue `{}`
+   */
   @IsReference(
     "a plain object of classes by their ids, such as { 'com.shop.OrderPlaced': OrderPlaced }",
     isTypes,
   )
   types?: Readonly<Record<string, TypeClass>>;
 
-  /** `com.shop` is that package, `com.shop.*` it and all below it, `*` everything that is registered. */
+  /**
+   * Lists the packages whose ids are accepted. `com.shop` is that package, `com.shop.*` includes
+   * all below it, `*` accepts everything that is registered.
+   *
+   * @defaultValue `['*']`
+   */
   @IsListOfTexts("a list of packages, such as ['com.shop.*']", (value) =>
     /^(\*|[^\s*]+(\.\*)?)$/.test(value),
   )
@@ -80,21 +91,39 @@ const IsSecretText = (
     secret: true,
     accepts: (value) => typeof value === 'string' && pattern.test(value),
     complaint: (value) => {
-      const shown = typeof value === 'string' && !canBeShown(value) ? 'another text' : show(value);
+      const shown =
+        typeof value === 'string' && !canBeShown(value) ? 'another text' : formatValue(value);
       return `must be ${expectation}; got ${shown}.`;
     },
   });
 
+/** The credentials for a schema registry. They are never repeated in an error or a log line. */
 export class RegistryCredentialsProperties {
+  /**
+   * Sets the user name. It must not contain a colon.
+   *
+   * @defaultValue none
+   */
   @IsSecretText(/^[^:]+$/, 'a text without a colon')
   username?: string;
 
+  /**
+   * Sets the password. The value is never repeated in an error or a log line.
+   *
+   * @defaultValue none
+   */
   @IsSecretText(/./, 'a text')
   password?: string;
 }
 
+/** Configures the schema registry for Avro. */
 export class SchemaRegistryProperties {
-  /** With its path, as in `http://registry:8080/apis/ccompat/v7`. */
+  /**
+   * Sets the address of a registry with Confluent's REST interface, with its path, as in
+   * `http://registry:8080/apis/ccompat/v7`. Credentials belong to `auth`.
+   *
+   * @defaultValue none
+   */
   @IsSecretText(
     /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/,
     'the address of a schema registry: http:// or https://, its credentials in auth',
@@ -102,10 +131,15 @@ export class SchemaRegistryProperties {
   )
   url?: string;
 
+  /** Sets the credentials for basic authentication. */
   @IsNested(() => RegistryCredentialsProperties, { secret: true })
   auth?: RegistryCredentialsProperties;
 
-  /** Sent with each request. */
+  /**
+   * Adds headers to each request, such as a bearer token.
+   *
+   * @defaultValue none
+   */
   @IsReference(
     "a plain object of texts, such as { authorization: 'Bearer …' }",
     (value) =>
@@ -114,44 +148,75 @@ export class SchemaRegistryProperties {
   )
   headers?: Readonly<Record<string, string>>;
 
-  /** Of one request. */
+  /**
+   * Limits one request.
+   *
+   * @defaultValue `5000`
+   */
   @IsDuration({ min: 1 })
   timeoutMs?: Duration;
 
-  /** Schemas that are kept in memory, per binding. */
+  /**
+   * Limits the schemas in memory, for each binding.
+   *
+   * @defaultValue `1000`
+   */
   @IsWholeNumber({ max: 1_000_000 })
   cacheSize?: number;
 }
 
+/** Configures the check of schema versions. */
 export class SchemaVersionProperties {
-  /** A header; a name that begins with `$.` is a field of the value instead. */
+  /**
+   * Names the header with the schema version. A name that begins with `$.` is a field of the value.
+   *
+   * @defaultValue `'schema-version'`
+   */
   @IsTextLike(
     /^(?!\$)\S{1,200}$|^\$(\.[^.\s]+)+$/,
     "the name of a header, or '$.' and the path of a field in the value",
   )
   from?: string;
 
-  /** Records of any other version are refused. Empty: none is looked at. */
+  /**
+   * Lists the versions that are accepted. Other records become dead letters. An empty list switches
+   * the check off.
+   *
+   * @defaultValue `[]`
+   */
   @IsListOfTexts("a list of versions, such as ['1', '2']", (value) => value.length > 0)
   supported?: readonly string[];
 }
 
-/** How values become bytes and bytes values. */
+/** Configures how values are decoded and encoded. */
 export class FormatProperties {
-  /** How values are read. `'avro'` where a schema registry is given, `'typed-json'` where types are, else `'json'`. */
+  /**
+   * Selects how values are decoded: a format by its name, or an object with the method
+   * `deserialize`.
+   *
+   * @defaultValue `'json'`; `'avro'` if `schemaRegistry.url` is set, `'typed-json'` if
+   * `typedJson.types` has entries
+   */
   @IsDeserializer()
   deserializer?: FormatName | Deserializer;
 
-  /** How `EventPublisher` writes events; without it, as the deserializer reads them. */
+  /**
+   * Selects how `EventPublisher` encodes events: an object with the method `serialize`.
+   *
+   * @defaultValue the format that the deserializer reads
+   */
   @IsSerializer()
   serializer?: Serializer;
 
+  /** Configures the format `typed-json`. */
   @IsNested(() => TypedJsonProperties)
   typedJson?: TypedJsonProperties;
 
+  /** Configures the schema registry for Avro. */
   @IsNested(() => SchemaRegistryProperties, { secret: true })
   schemaRegistry?: SchemaRegistryProperties;
 
+  /** Configures the check of schema versions. */
   @IsNested(() => SchemaVersionProperties)
   schemaVersion?: SchemaVersionProperties;
 }

@@ -16,9 +16,14 @@ export type KeyFunction = (record: EventRecord) => string;
 /** A function stands in an object of its own: one among settings would make them an object with methods. */
 export type ResolvedIdempotencyKey = 'position' | HeaderKey | { readonly of: KeyFunction };
 
-/** A record whose handler has succeeded is not handed to it again. */
+/** Configures the idempotency store. A record whose handler has succeeded is not handled again. */
 export class IdempotencyProperties {
-  /** `'none'` switches off what `defaults` say. */
+  /**
+   * Sets the store that remembers handled records, such as `memoryIdempotencyStore()`. `'none'`
+   * also switches off a store of `defaults`.
+   *
+   * @defaultValue `'none'`
+   */
   @IsReference(
     "'none' or an object with the methods claim, complete and release, such as memoryIdempotencyStore()",
     (value) => value === 'none' || isStore(value),
@@ -26,8 +31,10 @@ export class IdempotencyProperties {
   store?: IdempotencyStore | 'none';
 
   /**
-   * `'position'` is where the record was first written, over all retry topics. A header, or a
-   * function of the record, also tells what its producer has sent twice.
+   * Selects what identifies a record. `'position'` is the place and time of its first write. A
+   * header or a function of the record also detects what a producer has sent twice.
+   *
+   * @defaultValue `'position'`
    */
   @IsReference(
     "'position', { header: 'its-name' } or a function of the record",
@@ -36,19 +43,38 @@ export class IdempotencyProperties {
   )
   key?: IdempotencyKey;
 
-  /** How long a record that is done is remembered. */
+  /**
+   * Sets how long a handled record is remembered. It should be longer than an outage and the delay
+   * of the last retry topic.
+   *
+   * @defaultValue `86400000`
+   */
   @IsDuration({ min: 1 })
   ttlMs?: Duration;
 
-  /** How long nobody else works on a record that somebody has begun: longer than its handler takes, retries included. */
+  /**
+   * Sets how long no other process works on a record that one has begun. It must be longer than the
+   * record takes, with all calls and waits.
+   *
+   * @defaultValue `60000`
+   */
   @IsDuration({ min: 1 })
   leaseMs?: Duration;
 
-  /** For one answer of the store. */
+  /**
+   * Limits one answer of the store.
+   *
+   * @defaultValue `5000`
+   */
   @IsDuration({ min: 1 })
   timeoutMs?: Duration;
 
-  /** While the store does not answer, `'fail'` lets the records wait; `'process'` handles them, some of them perhaps twice. */
+  /**
+   * Decides what happens while the store does not answer. `'fail'` lets the records wait,
+   * `'process'` handles them, some perhaps twice.
+   *
+   * @defaultValue `'fail'`
+   */
   @IsOneOf(['fail', 'process'])
   onStoreFailure?: 'fail' | 'process';
 }

@@ -1,30 +1,56 @@
 import { IsFlag, IsOneOf, IsTextLike, IsWholeNumber } from './property-decorators.js';
 
-/** Which records of a partition wait for each other. */
+/** Selects which records of a partition wait for each other. */
 export class ProcessingProperties {
-  /** `'key'` keeps the order of each key, `'none'` keeps no order. */
+  /**
+   * Selects which records of a partition wait for each other. `'partition'` handles one after the
+   * other, `'key'` keeps the order of each key, `'none'` keeps no order.
+   *
+   * @defaultValue `'partition'`
+   */
   @IsOneOf(['partition', 'key', 'none'])
   by?: 'partition' | 'key' | 'none';
 
-  /** Handlers at work at once in each session, where records do not wait for their partition. */
+  /**
+   * Limits the handlers at work at once in one session, with `by: 'key'` or `'none'`. A handler
+   * that exceeds `maxPollIntervalMs` no longer counts.
+   *
+   * @defaultValue `64`
+   */
   @IsWholeNumber({ max: 10_000 })
   maxConcurrency?: number;
 }
 
+/** Configures the offset commits of a binding. */
 export class CommitProperties {
-  /** Nothing more is handed out until what is done is committed; by `'key'`, nothing more of its key. Not with `'none'`. */
+  /**
+   * Delivers nothing more until what is done is committed. With `processing.by: 'key'` only records
+   * of the same key wait. It is refused with `'none'`.
+   *
+   * @defaultValue `false`
+   */
   @IsFlag()
   strict?: boolean;
 }
 
-/** What a handler sends with `ctx.transaction` is committed with the progress of its record. */
+/**
+ * Configures transactions: what a handler sends with `ctx.transaction` is committed together with
+ * the offset of its record.
+ */
 export class TransactionProperties {
+  /**
+   * Commits what handlers send with `ctx.transaction` together with the offset of their record.
+   *
+   * @defaultValue `false`
+   */
   @IsFlag()
   enabled?: boolean;
 
   /**
-   * Transactional ids are this, then the group, the binding, the host and the index of the session.
-   * Two processes of one host need one each, that stays over restarts.
+   * Begins the transactional ids; group, binding, host and index of the session follow. Two
+   * processes of one host need two prefixes, which stay over restarts.
+   *
+   * @defaultValue `'eventbus-'`
    */
   @IsTextLike(
     /^[A-Za-z0-9._-]{1,100}$/,

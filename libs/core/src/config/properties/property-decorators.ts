@@ -6,7 +6,7 @@ import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import { durationComplaint, parseDuration } from '../reading/duration.js';
 import { nearestName } from '../../model/nearest-name.js';
 import { isPlainObject } from '../reading/plain-object.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 
 export type PropertiesClass = new () => object;
 
@@ -60,7 +60,7 @@ export function Property(shape: PropertyShape): PropertyDecorator {
 }
 
 const mustBe = (expectation: string) => (value: unknown) =>
-  `must be ${expectation}; got ${show(value)}.`;
+  `must be ${expectation}; got ${formatValue(value)}.`;
 
 export function IsText(): PropertyDecorator {
   return Property({ kind: 'text', rule: 'TEXT', accepts: isText, complaint: mustBe(TEXT) });
@@ -150,7 +150,7 @@ export function IsDuration({ min = 0 } = {}): PropertyDecorator {
     rule: 'DURATION',
     accepts: (value) => durationComplaint(value) === undefined && parseDuration(value) >= min,
     complaint: (value) => {
-      const least = `must be a duration of at least ${min} ms; got ${show(value)}.`;
+      const least = `must be a duration of at least ${min} ms; got ${formatValue(value)}.`;
       const why = durationComplaint(value);
       return why ? `${least} ${why}` : least;
     },
@@ -167,7 +167,9 @@ export function IsOneOf(
     choices,
     accepts: (value) => choices.some((choice) => choice === value),
     complaint: (value) =>
-      [mustBe(oneOf(choices))(value), slip(value, choices), remedy].filter(Boolean).join(' '),
+      [mustBe(oneOf(choices))(value), suggestionFor(value, choices), remedy]
+        .filter(Boolean)
+        .join(' '),
   });
 }
 
@@ -187,10 +189,10 @@ export function IsListOf(choices: readonly string[], { orOne = false } = {}): Pr
     complaint: (value) => {
       const items: readonly unknown[] = Array.isArray(value) ? value : [value];
       const wrong = items.find((item) => !isChoice(item));
-      const expectation = `${orOne ? 'one or a list' : 'a list'} of ${choices.map(show).join(', ')}, each at most once`;
+      const expectation = `${orOne ? 'one or a list' : 'a list'} of ${choices.map(formatValue).join(', ')}, each at most once`;
       return [
-        `must be ${expectation}; got ${Array.isArray(value) ? `[${items.map(show).join(', ')}]` : show(value)}.`,
-        slip(wrong, choices),
+        `must be ${expectation}; got ${Array.isArray(value) ? `[${items.map(formatValue).join(', ')}]` : formatValue(value)}.`,
+        suggestionFor(wrong, choices),
       ]
         .filter(Boolean)
         .join(' ');
@@ -199,9 +201,9 @@ export function IsListOf(choices: readonly string[], { orOne = false } = {}): Pr
 }
 
 const oneOf = (choices: readonly (string | boolean)[]): string =>
-  choices.length === 1 ? show(choices[0]) : `one of ${choices.map(show).join(', ')}`;
+  choices.length === 1 ? formatValue(choices[0]) : `one of ${choices.map(formatValue).join(', ')}`;
 
-function slip(value: unknown, choices: readonly (string | boolean)[]): string {
+function suggestionFor(value: unknown, choices: readonly (string | boolean)[]): string {
   if (typeof value !== 'string') return '';
   const nearest = nearestName(
     value,
@@ -228,7 +230,7 @@ export function IsReference(
 
 /** A password that stands where an object belongs must not be read back from the message. */
 const mustBeSecretly = (expectation: string) => (value: unknown) =>
-  `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : show(value)}.`;
+  `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : formatValue(value)}.`;
 
 export function IsNested(type: () => PropertiesClass, { secret = false } = {}): PropertyDecorator {
   return Property({
@@ -250,7 +252,7 @@ export function IsNestedList(type: () => PropertiesClass): PropertyDecorator {
     complaint: (value) => {
       if (!Array.isArray(value)) return mustBe('a list of plain objects')(value);
       const index = Array.from<unknown>(value).findIndex((item) => !(item instanceof type()));
-      return `must be a list of plain objects; item ${index} is ${show(value[index])}.`;
+      return `must be a list of plain objects; item ${index} is ${formatValue(value[index])}.`;
     },
   });
 }

@@ -14,94 +14,185 @@ import {
 } from './property-decorators.js';
 import { IsTopicSuffix } from '../resolving/topic-name.js';
 
-/** Calls in memory, before a record leaves the main topic. */
+/** Configures the calls in memory, before a record leaves its topic. */
 export class Tier0Properties {
-  /** Calls altogether, the first one included. */
+  /**
+   * Sets the calls in memory, the first one included.
+   *
+   * @defaultValue `3`
+   */
   @IsWholeNumber({ max: 1_000_000 })
   maxAttempts?: number;
 
+  /**
+   * Sets the wait before the second call.
+   *
+   * @defaultValue `100`
+   */
   @IsDuration()
   initialBackoffMs?: Duration;
 
-  /** Each wait is this much longer than the one before. */
+  /**
+   * Multiplies each wait to get the next one.
+   *
+   * @defaultValue `2`
+   */
   @IsMultiplier()
   multiplier?: number;
 
-  /** No wait is longer, chance included. */
+  /**
+   * Limits each wait.
+   *
+   * @defaultValue `2000`
+   */
   @IsDuration()
   maxBackoffMs?: Duration;
 
-  /** Whether chance shortens each wait, by up to a half, so that many never knock at once. */
+  /**
+   * Shortens each wait by a random part of up to a half, so that many clients do not call at the
+   * same moment. `'none'` switches that off.
+   *
+   * @defaultValue `'capped'`
+   */
   @IsOneOf(['capped', 'none'])
   jitter?: 'capped' | 'none';
 }
 
+/** Configures one retry topic. */
 export class RetryTierProperties {
-  /** From the record's arrival in the tier to its delivery. */
+  /**
+   * Sets the time from the write to the tier to the delivery.
+   *
+   * @defaultValue none; required
+   */
   @IsDuration({ min: 1 })
   delayMs?: Duration;
 
-  /** The delay of each further delivery in this tier is this much longer; 1 keeps it fixed. */
+  /**
+   * Multiplies the delay for each further delivery in this tier. 1 keeps it fixed.
+   *
+   * @defaultValue `1`
+   */
   @IsMultiplier()
   multiplier?: number;
 
-  /** No delay grows beyond it; one that is longer from the start stays as it is. */
+  /**
+   * Limits the growth of the delay. A `delayMs` that is longer stays as it is.
+   *
+   * @defaultValue `3600000`
+   */
   @IsDuration()
   maxDelayMs?: Duration;
 
-  /** Deliveries in this tier. */
+  /**
+   * Sets the deliveries in this tier. Each of them makes the calls of `retry.tier0`.
+   *
+   * @defaultValue `3`
+   */
   @IsWholeNumber()
   maxAttempts?: number;
 
   /**
-   * `{n}` stands for the number of the tier. Joined to the topic with a dot, unless it begins with
-   * '.', '-' or '_'.
+   * Sets the suffix of the retry topic; `{n}` stands for the number of the tier. It is joined to
+   * the topic with a dot, unless it begins with `.`, `-` or `_`.
+   *
+   * @defaultValue `'retry-{n}'`
    */
   @IsTopicSuffix()
   topicSuffix?: string;
 
+  /**
+   * Sets how many members of the group read this tier in this process.
+   *
+   * @defaultValue `1`
+   */
   @IsWholeNumber({ max: 1_000 })
   concurrency?: number;
 }
 
+/** Sends the records of one error to a certain tier. */
 export class SkipToTierProperties {
+  /**
+   * Names the error.
+   *
+   * @defaultValue none; required
+   */
   @IsErrorMatcher()
   match!: ErrorMatcher;
 
+  /**
+   * Sets the number of the tier, from 1.
+   *
+   * @defaultValue none; required
+   */
   @IsWholeNumber()
   tier!: number;
 }
 
+/** Configures the calls in memory and the retry topics. */
 export class RetryProperties {
+  /** Configures the calls in memory, before a record leaves its topic. */
   @IsNested(() => Tier0Properties)
   tier0?: Tier0Properties;
 
-  /** The whole list: it replaces a list of a lower layer, and `[]` means no retry topics. */
+  /**
+   * Lists the retry topics. The list replaces that of a lower source, and `[]` means no retry
+   * topics. At most 100 are allowed.
+   *
+   * @defaultValue three tiers of 10 s, 60 s and 300 s; `[]` with STRICT ordering
+   */
   @IsNestedList(() => RetryTierProperties)
   tiers?: readonly RetryTierProperties[];
 
   /**
-   * `'in-line'` waits between two calls, `'seek'` gives the record back and reads it again. A handler
-   * of whole slices is always called by `'seek'`.
+   * Selects how the bus waits between two calls in memory. `'in-line'` waits in the handler's
+   * place, `'seek'` gives the record back and reads it again. Batch handlers always use `'seek'`.
+   *
+   * @defaultValue `'in-line'`
    */
   @IsOneOf(['in-line', 'seek'])
   mode?: 'in-line' | 'seek';
 
-  /** Where a record goes whose next wait would take longer than maxPollIntervalMs leaves. */
+  /**
+   * Decides where a record goes whose next wait does not fit into `maxPollIntervalMs`.
+   *
+   * @defaultValue `'DLT'`
+   */
   @IsOneOf(['DLT', 'NEXT_TIER'])
   onBudgetExceeded?: 'DLT' | 'NEXT_TIER';
 
-  /** After so many calls that all failed in the same way the record is dead-lettered; 0 never looks. */
+  /**
+   * Makes a record a dead letter after this many calls that failed with the same error. 0 switches
+   * it off.
+   *
+   * @defaultValue `0`
+   */
   @IsWholeNumber({ min: 0, max: 1_000_000 })
   poisonAfter?: number;
 
-  /** Empty means all. Where an error is in both lists, the one that names it more closely decides. */
+  /**
+   * Lists the errors that are tried again. Empty means all but those that are the fault of the
+   * message. If an error is in both lists, the entry that names it more closely counts.
+   *
+   * @defaultValue `[]`
+   */
   @IsErrorMatchers()
   retryableExceptions?: readonly ErrorMatcher[];
 
+  /**
+   * Lists errors that get one call only. Their records become dead letters, and the circuit breaker
+   * does not count them.
+   *
+   * @defaultValue `[]`
+   */
   @IsErrorMatchers()
   nonRetryableExceptions?: readonly ErrorMatcher[];
 
+  /**
+   * Lists errors whose records go to a certain tier.
+   *
+   * @defaultValue `[]`
+   */
   @IsNestedList(() => SkipToTierProperties)
   skipToTierMapping?: readonly SkipToTierProperties[];
 }

@@ -34,79 +34,175 @@ import { isNamingStrategy } from '../resolving/topic-naming.js';
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
 import { TopicsProperties } from './topics-properties.js';
 
+/** Configures what happens to running handlers when partitions move. */
 export class RebalanceProperties {
-  /** How long running handlers may go on after their partition was asked back. */
+  /**
+   * Limits how long running handlers may go on after their partition was revoked. After that their
+   * signals abort, and the new owner gets their records.
+   *
+   * @defaultValue `10000`
+   */
   @IsDuration()
   drainTimeoutMs?: Duration;
 }
 
-/** What can be said for all bindings at once: everything but the topic. */
+/** The options that may be set for all bindings at once: all but the topic. */
 export class BindingDefaults extends FormatProperties {
+  /**
+   * Selects a set of defaults, which copies the behaviour of an earlier system.
+   *
+   * @defaultValue `'connector'`
+   */
   @IsOneOf(PRESET_NAMES)
   preset?: PresetName;
 
+  /**
+   * Names the consumer group. Retry topics are read by groups of their own, whose names derive from
+   * it.
+   *
+   * @defaultValue none; required
+   */
   @IsText()
   groupId?: string;
 
-  /** The alias of a cluster in `clusters`. */
+  /**
+   * Names the cluster of the binding by its alias in `clusters`.
+   *
+   * @defaultValue `'default'`
+   */
   @IsText()
   cluster?: string;
 
+  /**
+   * Sets the unit of progress. With `'BATCH'` whole slices are committed, and
+   * `batchFailureStrategy` counts. With `@EventHandler.Batch` it is `'BATCH'` and nothing else.
+   *
+   * @defaultValue `'SINGLE'`
+   */
   @IsOneOf(Object.values(ListenerType))
   listenerType?: ListenerType;
 
+  /**
+   * Sets when finished records are committed. `'MANUAL_IMMEDIATE'` commits while the next records
+   * run, `'MANUAL'` once per slice.
+   *
+   * @defaultValue `'MANUAL_IMMEDIATE'`
+   */
   @IsOneOf(Object.values(AckMode), {
     rule: 'ACK_MODE',
     remedy: 'The bus commits by itself; a BATCH listener, too, takes only these.',
   })
   ackMode?: AckMode;
 
-  /** `'manual'`: a record is done when its handler calls `ctx.acknowledge()`; else it is delivered again. */
+  /**
+   * Sets when a record is done. With `'manual'` it is done when its handler calls
+   * `ctx.acknowledge()`; otherwise it is delivered again.
+   *
+   * @defaultValue `'auto'`
+   */
   @IsOneOf(['auto', 'manual'])
   ack?: 'auto' | 'manual';
 
-  /** Sessions in the group. */
+  /**
+   * Sets how many members of the group run in this process. More members than partitions have
+   * nothing to read.
+   *
+   * @defaultValue `1`
+   */
   @IsWholeNumber({ max: 1_000 })
   concurrency?: number;
 
+  /**
+   * Limits the records of one slice.
+   *
+   * @defaultValue `50`; `200` with `listenerType: 'BATCH'`
+   */
   @IsWholeNumber()
   maxPollRecords?: number;
 
+  /**
+   * Limits how long a handler may run. Beyond it health is DOWN, and the session leaves the group
+   * and joins again. The record is delivered again, and what the handler still does is not
+   * committed.
+   *
+   * @defaultValue `600000`
+   */
   @IsDuration({ min: 1 })
   maxPollIntervalMs?: Duration;
 
-  /** A handler that runs longer is reported as stuck. */
+  /**
+   * Sets when a running handler counts as stuck. The log then names its record, and health is
+   * DEGRADED.
+   *
+   * @defaultValue `300000`
+   */
   @IsDuration({ min: 1 })
   stuckHandlerMs?: Duration;
 
+  /** Configures which records of a partition wait for each other. */
   @IsNested(() => ProcessingProperties)
   processing?: ProcessingProperties;
 
+  /** Configures the commits. */
   @IsNested(() => CommitProperties)
   commit?: CommitProperties;
 
+  /**
+   * Sets how long the broker waits for a heartbeat before it removes the member. It must be at
+   * least three heartbeat intervals.
+   *
+   * @defaultValue `45000`
+   */
   @IsDuration({ min: 1 })
   sessionTimeoutMs?: Duration;
 
-  /** At most a third of the session time-out. */
+  /**
+   * Sets the time between heartbeats. It is at most a third of the session timeout.
+   *
+   * @defaultValue `10000`
+   */
   @IsDuration({ min: 1 })
   heartbeatIntervalMs?: Duration;
 
-  /** How long the broker may hold a fetch that has nothing to give. */
+  /**
+   * Sets how long the broker may hold a fetch without records. A new record ends the wait.
+   *
+   * @defaultValue `5000`
+   */
   @IsDuration()
   pollTimeoutMs?: Duration;
 
+  /**
+   * Adds a wait between two polls. It lowers the load at the cost of latency.
+   *
+   * @defaultValue `0`
+   */
   @IsDuration()
   idleBetweenPollsMs?: Duration;
 
+  /**
+   * Starts the binding with the application. With `false` it waits for the command `start`.
+   *
+   * @defaultValue `true`
+   */
   @IsFlag()
   autoStartup?: boolean;
 
-  /** A session that comes back within the session time-out finds its partitions as it left them, and nobody else notices. */
+  /**
+   * Makes the sessions static members (KIP-345). A session that returns within the session timeout
+   * gets its partitions back without a rebalance.
+   *
+   * @defaultValue `false`
+   */
   @IsFlag()
   staticMembership?: boolean;
 
-  /** Names the static members: {binding}, {hostname} and {index} stand for those of the session. */
+  /**
+   * Names the static members. `{binding}`, `{hostname}` and `{index}` stand for those of the
+   * session. A second process with the same id fences the first.
+   *
+   * @defaultValue `'{binding}-{hostname}-{index}'`
+   */
   @IsTextLike(
     /^(?=.*\{index\})(?:[A-Za-z0-9._-]|\{(?:binding|hostname|index)\}){1,200}$/,
     "characters a-z, A-Z, 0-9, '.', '_' and '-', with {binding}, {hostname} and, always, {index}",
@@ -114,95 +210,182 @@ export class BindingDefaults extends FormatProperties {
   groupInstanceId?: string;
 
   /**
-   * `'consumer'` is the group protocol of Kafka 4 (KIP-848): the broker shares the partitions out,
-   * and what stays is read and committed meanwhile. A cluster without it is read by `'classic'`,
-   * with a warning.
+   * Selects the group protocol. With `'consumer'` (KIP-848, Kafka 4) the broker assigns the
+   * partitions. A cluster without it is read by `'classic'`, with a warning.
+   *
+   * @defaultValue `'classic'`
    */
   @IsOneOf(['classic', 'consumer'])
   groupProtocol?: GroupProtocol;
 
+  /**
+   * Sets where reading begins without a committed offset. With `'none'` the partition stops. A
+   * partition that is added later is read from its first record in any case.
+   *
+   * @defaultValue `'earliest'`
+   */
   @IsOneOf(['earliest', 'latest', 'none'])
   offsetReset?: OffsetReset;
 
+  /**
+   * Lists the assignors of the classic protocol in the order of preference. The broker chooses one
+   * that all members offer.
+   *
+   * @defaultValue `['cooperative-sticky', 'sticky', 'range']`
+   */
   @IsListOf(['cooperative-sticky', 'sticky', 'range'], { orOne: true })
   assignmentStrategy?: AssignorName | readonly AssignorName[];
 
+  /** Configures the calls in memory and the retry topics. */
   @IsNested(() => RetryProperties)
   retry?: RetryProperties;
 
+  /** Configures the circuit breaker of the binding. */
   @IsNested(() => CircuitBreakerProperties)
   circuitBreaker?: CircuitBreakerProperties;
 
+  /** Configures the dead-letter topic. */
   @IsNested(() => DltProperties)
   dlt?: DltProperties;
 
-  /** Before anything else that is said about errors; of several, the one that names it most closely. */
+  /**
+   * Lists where records with certain errors go after their calls. It wins over all other rules but
+   * a classifier. Of several entries the one that names the error most closely counts.
+   *
+   * @defaultValue `[]`
+   */
   @IsNestedList(() => ExceptionRouteProperties)
   exceptionRouting?: readonly ExceptionRouteProperties[];
 
-  /** Decides instead of the rules and lists. It has no state, and it answers at once. */
+  /**
+   * Decides where failed records go, instead of rules and lists. It has no state and answers at
+   * once.
+   *
+   * @defaultValue the provider of `EXCEPTION_CLASSIFIER`, if there is one
+   */
   @IsExceptionClassifier()
   classifier?: ExceptionClassifier;
 
-  /** Whether the topics that the binding needs are created, looked at with a warning, or left alone. */
+  /**
+   * Decides about the topics of the binding at start. `'create'` creates what is missing,
+   * `'verify'` warns about problems, `'none'` does nothing.
+   *
+   * @defaultValue `'verify'`
+   */
   @IsOneOf(['create', 'verify', 'none'])
   provisioning?: 'create' | 'verify' | 'none';
 
-  /** Names retry and dead-letter topics, in the place of their suffixes. Default: the provider of TOPIC_NAMING_STRATEGY, if there is one. */
+  /**
+   * Names retry and dead-letter topics instead of the suffixes.
+   *
+   * @defaultValue the provider of `TOPIC_NAMING_STRATEGY`, if there is one
+   */
   @IsReference(
     'an object with the methods retryTopic(topic, tier) and deadLetterTopic(topic)',
     isNamingStrategy,
   )
   naming?: TopicNamingStrategy;
 
+  /** Describes the topics that the bus creates. It has an effect with `provisioning: 'create'`. */
   @IsNested(() => TopicsProperties)
   topics?: TopicsProperties;
 
+  /**
+   * Decides about a failed record of a BATCH listener. `'SEEK_TO_FAILED'` delivers it again before
+   * it goes to a retry topic. `'DLQ_AND_CONTINUE'` makes it a dead letter.
+   *
+   * @defaultValue `'SEEK_TO_FAILED'`
+   */
   @IsOneOf(Object.values(BatchFailureStrategy))
   batchFailureStrategy?: BatchFailureStrategy;
 
-  /** SEEK_TO_FAILED: how often a failed record is delivered again before it goes to a retry topic. */
+  /**
+   * Sets how often SEEK_TO_FAILED delivers a failed record again before it goes to a retry topic.
+   *
+   * @defaultValue `1`
+   */
   @IsWholeNumber({ min: 0, max: 1_000 })
   batchRedeliveries?: number;
 
+  /**
+   * Decides about the records behind a failed one. With `'RELAXED_IN_RETRY'` they overtake it while
+   * it is in a retry topic. With `'STRICT'` there are no retry topics, and they wait.
+   *
+   * @defaultValue `'RELAXED_IN_RETRY'`
+   */
   @IsOneOf(Object.values(OrderingMode))
   orderingMode?: OrderingMode;
 
-  /** What STRICT does with a record that failed for good. */
+  /**
+   * Decides what STRICT does with a record after its last call. `'PAUSE_PARTITION'` lets its
+   * partition wait for `connector.decide`.
+   *
+   * @defaultValue `'DLT'`
+   */
   @IsOneOf(['DLT', 'PAUSE_PARTITION'])
   strictExhaustion?: 'DLT' | 'PAUSE_PARTITION';
 
-  /** What happens to a record of which no handler takes the type. */
+  /**
+   * Decides about a record whose type no handler takes. `'skip'` discards it with a warning,
+   * `'fail'` makes it a dead letter.
+   *
+   * @defaultValue `'skip'`
+   */
   @IsOneOf(['skip', 'fail'])
   unknownType?: 'skip' | 'fail';
 
-  /** The header that names the type of an event; a name that begins with `$.` is a field of the value instead. */
+  /**
+   * Names the header with the type of an event. A name that begins with `$.` is a field of the
+   * value.
+   *
+   * @defaultValue `'event-type'`
+   */
   @IsTextLike(
     /^(?!\$)\S{1,200}$|^\$(\.[^.\s]+)+$/,
     "the name of a header, or '$.' and the path of a field in the value",
   )
   typeFrom?: string;
 
-  /** `'all'` lets global guards, pipes, interceptors and filters apply as well. */
+  /**
+   * Selects which guards, pipes, interceptors and filters apply. With `'all'` the global ones apply
+   * as well.
+   *
+   * @defaultValue `'local'`
+   */
   @IsOneOf(['local', 'all'])
   enhancers?: 'local' | 'all';
 
+  /** Configures what happens when partitions move. */
   @IsNested(() => RebalanceProperties)
   rebalance?: RebalanceProperties;
 
+  /** Configures the idempotency store of the binding. */
   @IsNested(() => IdempotencyProperties)
   idempotency?: IdempotencyProperties;
 
+  /** Configures transactions. */
   @IsNested(() => TransactionProperties)
   transactions?: TransactionProperties;
 
-  /** For the retry-budget rule: how long the handler usually takes per record. */
+  /**
+   * Tells the start check how long the handler usually takes per record. It counts for the retry
+   * budget and for the lease of a batch handler.
+   *
+   * @defaultValue `0`
+   */
   @IsDuration()
   expectedProcessingMs?: Duration;
 }
 
-/** What a user may say about one binding. What is left out comes from the defaults, then from the preset. */
+/**
+ * The options of one binding. What is left out comes from the other sources, then from the preset.
+ */
 export class TopicBindingProperties extends BindingDefaults {
+  /**
+   * Names the topic that the binding reads.
+   *
+   * @defaultValue none; required
+   */
   @IsTopicName()
   topic!: string;
 

@@ -1,24 +1,41 @@
 import { IsNested, IsWholeNumber } from './property-decorators.js';
 
-/** Of topics that the bus creates. One that exists is left as it is. */
+/** Describes topics that the bus creates. A topic that exists is left as it is. */
 export class TopicShapeProperties {
-  /** 0: as many as the topic whose records failed; for that one itself as the cluster has it. */
+  /**
+   * Sets the partitions of a topic that is created. 0 means as many as the main topic has, and for
+   * the main topic the default of the cluster.
+   *
+   * @defaultValue `0`
+   */
   @IsWholeNumber({ min: 0, max: 100_000 })
   partitions?: number;
 
-  /** How long records are kept; 0: as the cluster has it. */
+  /**
+   * Sets how long records are kept in a topic that is created. 0 means the default of the cluster.
+   * A retry topic needs more than its longest delay.
+   *
+   * @defaultValue `0`
+   */
   @IsWholeNumber({ min: 0, max: 36_500 })
   retentionDays?: number;
 }
 
+/** Describes the topics that the bus creates for a binding. */
 export class TopicsProperties extends TopicShapeProperties {
-  /** Of all three kinds; 0: as the cluster has it. */
+  /**
+   * Sets the replication factor of all topics that are created. 0 means the default of the cluster.
+   *
+   * @defaultValue `0`
+   */
   @IsWholeNumber({ min: 0, max: 1_000 })
   replicationFactor?: number;
 
+  /** Describes the retry topics that are created. */
   @IsNested(() => TopicShapeProperties)
   retry?: TopicShapeProperties;
 
+  /** Describes the dead-letter topic that is created. */
   @IsNested(() => TopicShapeProperties)
   dlt?: TopicShapeProperties;
 }

@@ -5,7 +5,10 @@ import { below, Violations } from '../validation/violations.js';
 const BATCH = Object.freeze({ listenerType: 'BATCH' });
 
 /** What a handler of whole slices says of its binding without a word: below all that anybody writes of it. */
-export const layerOfSlices = (source: string): BindingLayer => ({ source, properties: BATCH });
+export const batchHandlerDefaults = (source: string): BindingLayer => ({
+  source,
+  properties: BATCH,
+});
 
 /** Records one by one and whole slices cannot both be meant, and no other call of the handler would be right. */
 export function rejectSingleListener(

@@ -3,7 +3,7 @@ import type { HandlerLayer } from '../resolving/resolve-options.js';
 import { below, Violations } from '../validation/violations.js';
 
 /** Handlers of one binding share its settings. Where two say different things, neither can be right for both. */
-export function rejectDisagreement(
+export function rejectConflictingHandlerOptions(
   handlers: readonly HandlerLayer[],
   violations: Violations,
 ): void {
@@ -26,8 +26,10 @@ export function rejectDisagreement(
 }
 
 function differs({ properties }: HandlerLayer, key: string, value: unknown): boolean {
-  const said = Object.hasOwn(properties, key)
+  const describeSource = Object.hasOwn(properties, key)
     ? (properties as Readonly<Record<string, unknown>>)[key]
     : undefined;
-  return said !== undefined && value !== undefined && !isDeepStrictEqual(said, value);
+  return (
+    describeSource !== undefined && value !== undefined && !isDeepStrictEqual(describeSource, value)
+  );
 }

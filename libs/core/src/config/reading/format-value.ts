@@ -3,7 +3,7 @@ import { isPlainObject } from './plain-object.js';
 const LONGEST_TEXT = 60;
 
 /** A value for a message. What is inside an object is never shown: it may be a secret. */
-export function show(value: unknown): string {
+export function formatValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return value.length > LONGEST_TEXT ? `'${value.slice(0, LONGEST_TEXT)}…'` : `'${value}'`;
@@ -16,7 +16,7 @@ export function show(value: unknown): string {
         ? `the class ${value.name || '(anonymous)'}`
         : 'a function';
     case 'object':
-      return showObject(value);
+      return formatObject(value);
     case 'number':
     case 'boolean':
     case 'undefined':
@@ -24,7 +24,7 @@ export function show(value: unknown): string {
   }
 }
 
-function showObject(value: object | null): string {
+function formatObject(value: object | null): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (isPlainObject(value)) return 'an object';

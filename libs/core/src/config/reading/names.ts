@@ -1,5 +1,5 @@
 import { isForbiddenKey } from './plain-object.js';
-import { show } from './format-value.js';
+import { formatValue } from './format-value.js';
 import type { Violations } from '../validation/violations.js';
 
 const LEGAL = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
@@ -12,7 +12,7 @@ export const isName = (name: unknown): name is string =>
   !(name in Object.prototype);
 
 export const nameComplaint = (what: 'binding' | 'cluster', name: unknown): string =>
-  `${show(name)} cannot be the name of a ${what}. Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not beginning with '.' or '-', and no name that every object has.`;
+  `${formatValue(name)} cannot be the name of a ${what}. Use 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not beginning with '.' or '-', and no name that every object has.`;
 
 export function checkName(
   what: 'binding' | 'cluster',

@@ -1,4 +1,4 @@
-import { isTypeErrorOfABug } from '../../failures/faults/is-programming-error.js';
+import { isProgrammingError } from '../../failures/faults/is-programming-error.js';
 import { resolvedOrders } from '../configuration.spec-support.js';
 import { PRESET_NAMES, type PresetName } from './preset-name.js';
 import { PRESETS } from './presets.js';
@@ -154,7 +154,7 @@ describe('A preset', () => {
       'IllegalArgumentException',
       'NullPointerException',
       'ClassCastException',
-      { matches: isTypeErrorOfABug },
+      { matches: isProgrammingError },
     ]);
   });
 

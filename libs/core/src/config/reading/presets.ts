@@ -1,4 +1,4 @@
-import { isTypeErrorOfABug } from '../../failures/faults/is-programming-error.js';
+import { isProgrammingError } from '../../failures/faults/is-programming-error.js';
 import { deepFreeze } from './plain-object.js';
 import type { PresetName } from './preset-name.js';
 import type { RetryTierProperties } from '../properties/retry-properties.js';
@@ -86,7 +86,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = deepFreeze({
           'NullPointerException',
           'ClassCastException',
           // What JavaScript throws in their place.
-          { matches: isTypeErrorOfABug },
+          { matches: isProgrammingError },
         ],
       },
       dlt: { topicSuffix: '-dlq', headerProfile: ['plain'] },

@@ -2,7 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { parseDuration } from './duration.js';
 import { suggestion } from '../../model/nearest-name.js';
-import { OpaqueValues } from './values-by-reference.js';
+import { ValuesByReference } from './values-by-reference.js';
 import { isForbiddenKey, isPlainObject, type PlainObject } from './plain-object.js';
 import {
   PROPERTY_CONTEXT,
@@ -10,7 +10,7 @@ import {
   type PropertyShape,
 } from '../properties/property-decorators.js';
 import { propertiesOf } from '../properties/property-tree.js';
-import { show } from './format-value.js';
+import { formatValue } from './format-value.js';
 import { below, type Violations } from '../validation/violations.js';
 
 /**
@@ -25,11 +25,11 @@ export function readProperties(
   violations: Violations,
 ): PlainObject {
   if (!isPropertiesObject(given, type)) {
-    violations.add('OBJECT', path, undefined, `must be a plain object; got ${show(given)}.`);
+    violations.add('OBJECT', path, undefined, `must be a plain object; got ${formatValue(given)}.`);
     return {};
   }
-  const opaque = new OpaqueValues();
-  const plain = takeApart(type, given, path, { opaque, violations });
+  const opaque = new ValuesByReference();
+  const plain = separate(type, given, path, { opaque, violations });
   const instance = opaque.putBack(plainToInstance(type, plain));
   const errors = errorsIn(instance);
   if (!errors) {
@@ -51,7 +51,7 @@ function errorsIn(instance: object): readonly ValidationError[] | undefined {
 }
 
 interface Reading {
-  readonly opaque: OpaqueValues;
+  readonly opaque: ValuesByReference;
   readonly violations: Violations;
 }
 
@@ -59,7 +59,7 @@ const isPropertiesObject = (value: unknown, type: PropertiesClass): value is Pla
   isPlainObject(value) || value instanceof type;
 
 /** A copy in which class-transformer finds nothing but literals, lists and primitives. */
-function takeApart(
+function separate(
   type: PropertiesClass,
   given: PlainObject,
   path: string,
@@ -72,12 +72,12 @@ function takeApart(
     const shape = known.get(key);
     if (isForbiddenKey(key)) reportForbidden(at, key, reading.violations);
     else if (!shape) reportUnknown(at, key, [...known.keys()], reading.violations);
-    else if (given[key] !== undefined) copy[key] = takeValueApart(shape, given[key], at, reading);
+    else if (given[key] !== undefined) copy[key] = separateValue(shape, given[key], at, reading);
   }
   return copy;
 }
 
-function takeValueApart(
+function separateValue(
   shape: PropertyShape,
   value: unknown,
   path: string,
@@ -85,19 +85,19 @@ function takeValueApart(
 ): unknown {
   switch (shape.kind) {
     case 'nested':
-      return takeNestedApart(shape, value, path, reading);
+      return separateNested(shape, value, path, reading);
     case 'nested-list':
-      if (!Array.isArray(value)) return reading.opaque.hide(value);
+      if (!Array.isArray(value)) return reading.opaque.takeOut(value);
       return Array.from<unknown>(value).map((item, index) =>
-        takeNestedApart(shape, item, `${path}[${index}]`, reading),
+        separateNested(shape, item, `${path}[${index}]`, reading),
       );
     case 'map':
-      return reading.opaque.hide(value);
+      return reading.opaque.takeOut(value);
     case 'reference':
     case 'matcher':
     case 'matchers':
       rejectForbiddenKeys(value, path, reading.violations);
-      return reading.opaque.hide(value);
+      return reading.opaque.takeOut(value);
     case 'text':
     case 'texts':
     case 'flag':
@@ -106,18 +106,18 @@ function takeValueApart(
     case 'choice':
     case 'choices':
     case 'list':
-      return reading.opaque.hide(value);
+      return reading.opaque.takeOut(value);
   }
 }
 
-function takeNestedApart(
+function separateNested(
   { type }: PropertyShape,
   value: unknown,
   path: string,
   reading: Reading,
 ): unknown {
-  if (type && isPropertiesObject(value, type())) return takeApart(type(), value, path, reading);
-  return reading.opaque.hide(value);
+  if (type && isPropertiesObject(value, type())) return separate(type(), value, path, reading);
+  return reading.opaque.takeOut(value);
 }
 
 /** TLS options and the like are not copied, but they come from the same files. */
@@ -148,7 +148,7 @@ function reportUnknown(
   known: readonly string[],
   violations: Violations,
 ): void {
-  const message = `there is no option ${show(key)} here. ${suggestion(key, known)}`;
+  const message = `there is no option ${formatValue(key)} here. ${suggestion(key, known)}`;
   violations.add('UNKNOWN_KEY', path, undefined, message);
 }
 

@@ -3,11 +3,11 @@
  * functions. So whatever is not a literal is taken out, a symbol in its place, and put back
  * afterwards: the very same value, by reference.
  */
-export class OpaqueValues {
+export class ValuesByReference {
   readonly #hidden = new Map<symbol, unknown>();
 
   /** A text, number or flag goes through as it is. Everything else gets a stand-in. */
-  hide(value: unknown): unknown {
+  takeOut(value: unknown): unknown {
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value;
     const standIn = Symbol('opaque');
     this.#hidden.set(standIn, value);

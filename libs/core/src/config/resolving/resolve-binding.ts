@@ -2,7 +2,7 @@ import type { ConfigurationViolation } from '../../errors/configuration-validati
 import { ConfigurationValidator } from '../validation/configuration-validator.js';
 import { EVENTBUS_DEFAULTS } from '../defaults.js';
 import { rejectUnknownErrors, withClass, type ErrorTypes } from '../error-matching/error-types.js';
-import { inertSettings } from '../validation/ineffective-settings.js';
+import { ineffectiveSettings } from '../validation/ineffective-settings.js';
 import { mergeLayers, type Layer, type Merged } from '../reading/merge-layers.js';
 import { suggestion } from '../../model/nearest-name.js';
 import { checkName } from '../reading/names.js';
@@ -18,7 +18,7 @@ import { requireRoutes, resolveRoutes } from './resolve-exception-routes.js';
 import { requireFormatParts, resolveFormats } from './resolve-formats.js';
 import type { ResolvedBinding, ResolvedTier } from './resolved-binding.js';
 import type { BindingContext } from './resolved-options.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 import { TopicBindingProperties } from '../properties/topic-binding-properties.js';
 import { topicNames } from './topic-naming.js';
 import { below, Violations } from '../validation/violations.js';
@@ -37,7 +37,7 @@ export interface BindingDraft {
   readonly binding: ResolvedBinding | undefined;
   readonly layers: readonly Layer[];
   /** What does nothing, and is no mistake for sure. To be warned of. */
-  readonly inert: readonly string[];
+  readonly ineffective: readonly string[];
   readonly violations: readonly ConfigurationViolation[];
 }
 
@@ -112,7 +112,10 @@ export function draftBinding(
   requireTransactions(merged, LIBRARY, path, isBroken, violations);
   requireCluster(merged, path, context, isBroken, violations);
   const binding = complete(name, merged, preset, context.errorTypes, violations);
-  const inert = inertSettings({ binding, merged, own, layers, path, isBroken }, violations);
+  const ineffective = ineffectiveSettings(
+    { binding, merged, own, layers, path, isBroken },
+    violations,
+  );
   violations.include(
     new ConfigurationValidator(context).violationsOf(binding, {
       isBroken: (key) => isBroken(key) || violations.touches(below(path, key)),
@@ -122,7 +125,7 @@ export function draftBinding(
   return {
     binding: violations.all.length === 0 ? deepFreeze(binding) : undefined,
     layers,
-    inert,
+    ineffective,
     violations: violations.all,
   };
 }
@@ -201,7 +204,7 @@ function requireCluster(
 ): void {
   const cluster = String(values['cluster']);
   if (!clusters || clusters.includes(cluster) || isBroken('cluster')) return;
-  const message = `there is no cluster ${show(cluster)}. ${clusters.length === 0 ? 'None is configured: add it to clusters.' : suggestion(cluster, clusters)}`;
+  const message = `there is no cluster ${formatValue(cluster)}. ${clusters.length === 0 ? 'None is configured: add it to clusters.' : suggestion(cluster, clusters)}`;
   violations.add('UNKNOWN_CLUSTER', below(path, 'cluster'), cluster, message);
 }
 

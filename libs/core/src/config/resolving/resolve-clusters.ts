@@ -133,7 +133,7 @@ function sectionsOf(
     checkName('cluster', alias, at, violations);
     if (isForbiddenKey(alias) || properties === undefined) continue;
     const section = readProperties(ClusterProperties, properties, at, violations);
-    if (alias === 'default') rejectTwice(short, section, path, violations);
+    if (alias === 'default') rejectDuplicateAlias(short, section, path, violations);
     found.set(alias, { at, given: alias === 'default' ? { ...short, ...section } : section });
   }
   return new Map([...found].map(([alias, { at, given }]) => [alias, read(given, at, violations)]));
@@ -150,7 +150,7 @@ function read(values: PlainObject, path: string, violations: Violations): Cluste
   const addresses = brokers === undefined ? [] : addressesOf(brokers);
   for (const address of addresses) checkAddress(address, below(path, 'brokers'), violations);
   const given = { ...rest, ...(addresses.length > 0 ? { brokers: addresses } : {}) };
-  rejectMixture(given, path, violations);
+  rejectMixedForms(given, path, violations);
   return { path, values: given };
 }
 
@@ -173,7 +173,7 @@ function checkAddress(address: string, path: string, violations: Violations): vo
 
 const WITH_ANY_DRIVER: ReadonlySet<string> = new Set(['driver', 'producer']);
 
-function rejectMixture(values: PlainObject, path: string, violations: Violations): void {
+function rejectMixedForms(values: PlainObject, path: string, violations: Violations): void {
   if (values['driver'] === undefined) return;
   const others = Object.keys(values).filter((key) => !WITH_ANY_DRIVER.has(key));
   if (others.length === 0) return;
@@ -181,7 +181,7 @@ function rejectMixture(values: PlainObject, path: string, violations: Violations
   violations.add('DRIVER_AND_BROKERS', below(path, 'driver'), undefined, message);
 }
 
-function rejectTwice(
+function rejectDuplicateAlias(
   short: PlainObject,
   section: PlainObject,
   path: string,

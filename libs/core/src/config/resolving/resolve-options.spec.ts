@@ -418,13 +418,13 @@ describe('A decorator', () => {
 
     it('makes its binding a BATCH listener, with all that follows from it', () => {
       const said = { batchFailureStrategy: 'DLQ_AND_CONTINUE' };
-      const { bindings, inert } = resolveOptions(orders({ ...said, retry: { tiers: [] } }), {
+      const { bindings, ineffective } = resolveOptions(orders({ ...said, retry: { tiers: [] } }), {
         handlers,
       });
       expect(bindings).toMatchObject([
         { ...said, listenerType: 'BATCH', maxPollRecords: 200, concurrency: 2 },
       ]);
-      expect(inert).toEqual([]);
+      expect(ineffective).toEqual([]);
     });
 
     it('counts before what all bindings have in common', () => {

@@ -3,8 +3,8 @@ import { EVENTBUS_DEFAULTS } from '../defaults.js';
 import { errorTypesOf, rejectUnknownErrors } from '../error-matching/error-types.js';
 import { EventBusProperties } from '../properties/event-bus-properties.js';
 import { readFeature, type FeatureProperties } from '../properties/feature-properties.js';
-import { rejectDisagreement } from '../reading/conflicting-handler-options.js';
-import { trustInVain } from '../validation/ineffective-settings.js';
+import { rejectConflictingHandlerOptions } from '../reading/conflicting-handler-options.js';
+import { unusedTrustedPackages } from '../validation/ineffective-settings.js';
 import { keysWithoutEffect } from '../validation/key-register.js';
 import { isLoadedOptions, type LoadedOptions } from '../reading/loaded-options.js';
 import { mergeLayers, type Layer } from '../reading/merge-layers.js';
@@ -16,7 +16,7 @@ import { draftBinding, type BindingDraft, type BindingLayer } from './resolve-bi
 import { isReachable, requireReachable, resolveClusters } from './resolve-clusters.js';
 import type { ResolvedBinding } from './resolved-binding.js';
 import type { BindingContext, ResolvedCluster, ResolvedOptions } from './resolved-options.js';
-import { layerOfSlices, rejectSingleListener } from '../reading/batch-handler-defaults.js';
+import { batchHandlerDefaults, rejectSingleListener } from '../reading/batch-handler-defaults.js';
 import type { TopicBindingProperties } from '../properties/topic-binding-properties.js';
 import { below, Violations } from '../validation/violations.js';
 
@@ -74,9 +74,9 @@ export function resolveOptions(
     runtime: roots[0]?.values['runtime'] as ResolvedOptions['runtime'],
     unusedKeys: deepFreeze(loadersOf(options, layers).flatMap(({ unused }) => [...unused])),
     pendingKeys: deepFreeze(pendingKeys(drafts)),
-    inert: Object.freeze([
-      ...drafts.flatMap(({ inert }) => inert),
-      ...trustInVain(context.defaults, bindings),
+    ineffective: Object.freeze([
+      ...drafts.flatMap(({ ineffective }) => ineffective),
+      ...unusedTrustedPackages(context.defaults, bindings),
     ]),
     context,
   });
@@ -194,13 +194,13 @@ function bindingLayers(
   { features = [], handlers = [] }: OptionLayers,
   violations: Violations,
 ): LayersByName {
-  rejectDisagreement(handlers, violations);
+  rejectConflictingHandlerOptions(handlers, violations);
   const [options, ...loaders] = roots;
   const byName: LayersByName = new Map();
   if (options) addAll(byName, options.source, options.path, options.values['bindings']);
   for (const { source, options: given } of features) {
     const bindings = readFeature(source, given, violations);
-    for (const name of Object.keys(bindings)) rejectSecond(name, byName, source, violations);
+    for (const name of Object.keys(bindings)) rejectDuplicate(name, byName, source, violations);
     addAll(byName, source, '', bindings);
   }
   for (const { source, path, values } of loaders) addAll(byName, source, path, values['bindings']);
@@ -208,7 +208,8 @@ function bindingLayers(
     // A handler of a binding that nobody describes is for discovery to report.
     if (!byName.has(binding) && properties.topic === undefined) continue;
     add(byName, binding, { source, path: `${source} (${binding})`, properties });
-    if (form === 'slice') add(byName, binding, layerOfSlices(`@EventHandler.Batch on ${source}`));
+    if (form === 'slice')
+      add(byName, binding, batchHandlerDefaults(`@EventHandler.Batch on ${source}`));
   }
   return byName;
 }
@@ -226,7 +227,7 @@ function add(byName: LayersByName, name: string, layer: BindingLayer): void {
   byName.set(name, [...(byName.get(name) ?? []), layer]);
 }
 
-function rejectSecond(
+function rejectDuplicate(
   name: string,
   byName: LayersByName,
   source: string,

@@ -55,7 +55,7 @@ export interface ResolvedOptions {
   /** What was asked for and does nothing in this version. To be warned of. */
   readonly pendingKeys: readonly PendingKey[];
   /** What has no effect because of something else that is said. To be warned of. */
-  readonly inert: readonly string[];
+  readonly ineffective: readonly string[];
   /** For `resolveBinding` of a binding that is registered later. */
   readonly context: BindingContext;
 }

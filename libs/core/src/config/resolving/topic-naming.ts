@@ -1,5 +1,5 @@
 import type { TopicNamingStrategy } from '../../model/extension-points/topic-naming-strategy.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 import { isTopicName, joinSuffix, TOPIC_NAME, tierTopic } from './topic-name.js';
 import { below, type Violations } from '../validation/violations.js';
 
@@ -32,7 +32,7 @@ export function topicNames(source: NamingSource, violations: Violations): TopicN
   return {
     retry: retrySuffixes.map((suffix, index) =>
       naming
-        ? asked(`retryTopic(${show(topic)}, ${index + 1})`, () =>
+        ? asked(`retryTopic(${formatValue(topic)}, ${index + 1})`, () =>
             naming.retryTopic(topic, index + 1),
           )
         : tierTopic(topic, suffix, index + 1),
@@ -40,7 +40,7 @@ export function topicNames(source: NamingSource, violations: Violations): TopicN
     deadLetter:
       deadLetter.topic ??
       (naming
-        ? asked(`deadLetterTopic(${show(topic)})`, () => naming.deadLetterTopic(topic))
+        ? asked(`deadLetterTopic(${formatValue(topic)})`, () => naming.deadLetterTopic(topic))
         : joinSuffix(topic, deadLetter.topicSuffix)),
   };
 }
@@ -58,7 +58,7 @@ function answered(
   try {
     const name = ask();
     if (typeof name === 'string' && isTopicName(name)) return name;
-    return complain(`must give ${TOPIC_NAME}; it gave ${show(name)}.`);
+    return complain(`must give ${TOPIC_NAME}; it gave ${formatValue(name)}.`);
   } catch (error) {
     return complain(`threw ${String(error)}. It must give ${TOPIC_NAME}.`);
   }

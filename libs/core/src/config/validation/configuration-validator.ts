@@ -11,7 +11,7 @@ import { retryRules } from './rules/retry-rules.js';
 import { timingRules } from './rules/timing-rules.js';
 import { topicRules } from './rules/topic-rules.js';
 import { transactionRules } from './rules/transaction-rules.js';
-import { show } from '../reading/format-value.js';
+import { formatValue } from '../reading/format-value.js';
 import { staticMemberId } from '../resolving/static-member-id.js';
 import { below, Violations } from './violations.js';
 
@@ -101,7 +101,8 @@ export class ConfigurationValidator {
       equalTierDelays: PRESETS[binding.preset].tierDelays === 'not-decreasing',
       is: (key, value) => {
         const source = origins?.get(key)?.source;
-        const shown = typeof value === 'string' && value.startsWith('a list') ? value : show(value);
+        const shown =
+          typeof value === 'string' && value.startsWith('a list') ? value : formatValue(value);
         return `${key} is ${shown}${source ? ` (from ${source})` : ''}`;
       },
     };

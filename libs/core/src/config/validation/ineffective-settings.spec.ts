@@ -9,7 +9,7 @@ const redact = () => ({ message: 'hidden' });
 const complaints = (...given: Parameters<typeof resolvedOrders>) =>
   complaintsOf(() => resolvedOrders(...given));
 const warnings = (properties: object, options: object = {}, layers: OptionLayers = {}) =>
-  resolveOptions(orders(properties, options), layers).inert;
+  resolveOptions(orders(properties, options), layers).ineffective;
 
 /** What it is, the properties, what is said of it, and what makes it work. */
 const MISTAKES: readonly (readonly [string, object, string, object])[] = [
@@ -174,7 +174,7 @@ describe('A setting that something else leaves without effect', () => {
       resolveOptions(
         { brokers: 'a:1', bindings: { ...bindings, ...orders({ typedJson }).bindings } },
         { loaders },
-      ).inert;
+      ).ineffective;
     expect(found([{ defaults }])).toEqual([
       'loaders[0].defaults.typedJson.trustedPackages has no effect: no binding reads typed JSON. Register classes in typedJson.types.',
     ]);

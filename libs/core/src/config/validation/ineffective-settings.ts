@@ -101,7 +101,7 @@ const RULES: readonly InertRule[] = [
 ];
 
 /** Of a list that files give for all bindings: it trusts what nobody registers. */
-export function trustInVain(
+export function unusedTrustedPackages(
   defaults: readonly Layer[],
   bindings: readonly ResolvedBinding[],
 ): readonly string[] {
@@ -116,7 +116,7 @@ export function trustInVain(
     );
 }
 
-export interface InertParts {
+export interface EffectiveLayers {
   readonly binding: ResolvedBinding;
   readonly merged: Merged;
   /** What was said of this binding, and of no other. Highest first, as are the next. */
@@ -128,9 +128,15 @@ export interface InertParts {
 }
 
 /** Refuses what is surely a mistake; gives what there is to be warned of besides. */
-export function inertSettings(parts: InertParts, violations: Violations): readonly string[] {
+export function ineffectiveSettings(
+  parts: EffectiveLayers,
+  violations: Violations,
+): readonly string[] {
   const { path } = parts;
-  const found = [...RULES.flatMap((rule) => inertKeys(rule, parts)), ...inertTierSuffixes(parts)];
+  const found = [
+    ...RULES.flatMap((rule) => ineffectiveKeys(rule, parts)),
+    ...ineffectiveTierSuffixes(parts),
+  ];
   for (const { key, value, why, isRefused } of found) {
     if (!isRefused) continue;
     violations.add('NO_EFFECT', below(path, key), value, `has no effect: ${why}.`);
@@ -148,7 +154,7 @@ interface Inert {
   readonly isRefused: boolean;
 }
 
-function inertKeys(rule: InertRule, parts: InertParts): readonly Inert[] {
+function ineffectiveKeys(rule: InertRule, parts: EffectiveLayers): readonly Inert[] {
   const { binding, merged } = parts;
   if (!rule.isInert(binding, merged.origins)) return [];
   return rule.keys.flatMap((key) => {
@@ -160,7 +166,7 @@ function inertKeys(rule: InertRule, parts: InertParts): readonly Inert[] {
 }
 
 /** The list of tiers is one setting, whose items have suffixes of their own. */
-function inertTierSuffixes(parts: InertParts): readonly Inert[] {
+function ineffectiveTierSuffixes(parts: EffectiveLayers): readonly Inert[] {
   const { naming, preset } = parts.binding;
   const layer = naming && layerOf('retry.tiers', 'naming', parts);
   const tiers = layer && valueAt(layer.values, 'retry.tiers');
@@ -178,7 +184,7 @@ function inertTierSuffixes(parts: InertParts): readonly Inert[] {
 /** What a strategy for all bindings takes away may be wanted where there is none. */
 function verdict(
   { because, why, isRefused }: Pick<InertRule, 'because' | 'why' | 'isRefused'>,
-  { merged, own, layers }: InertParts,
+  { merged, own, layers }: EffectiveLayers,
 ): Pick<Inert, 'why' | 'isRefused'> {
   const said = merged.origins.get(because) as Layer;
   if (because === 'naming' && !own.includes(said)) return { why, isRefused: false };
@@ -190,7 +196,7 @@ function verdict(
  * Who said it of this binding, unless what takes its effect away was said above it: code says both,
  * and an environment changes one.
  */
-function layerOf(key: string, because: string, parts: InertParts): Layer | undefined {
+function layerOf(key: string, because: string, parts: EffectiveLayers): Layer | undefined {
   const { merged, own, layers, isBroken } = parts;
   const layer = merged.origins.get(key);
   if (!layer || !own.includes(layer) || isBroken(key) || isBroken(because)) return undefined;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { decodeMetadata, type DoneBeyond, encodeMetadata } from './commit-metadata.js';
+import { decodeMetadata, type CompletedRanges, encodeMetadata } from './commit-metadata.js';
 import { MetadataBudget } from './metadata-budget.js';
-import type { Run } from './offset-tracker.js';
+import type { OffsetRange } from './offset-tracker.js';
 
-const runs = fc
+const ranges = fc
   .array(
     fc.record({
       gap: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 2 ** 40 })),
@@ -11,7 +11,7 @@ const runs = fc
     }),
     { minLength: 1, maxLength: 50 },
   )
-  .map((parts) => (offset: number): readonly Run[] => {
+  .map((parts) => (offset: number): readonly OffsetRange[] => {
     let end = offset;
     return parts.map(({ gap, length }) => {
       const from = end + gap;
@@ -25,14 +25,14 @@ const metadata = fc.record({
   leaderEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
   lastEpoch: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
   topicId: fc.option(fc.base64String({ minLength: 4, maxLength: 24 })),
-  runs,
+  ranges,
 });
 
 describe('the metadata of a commit', () => {
   it('says of every record beyond the offset whether it was done', () => {
     fc.assert(
-      fc.property(metadata, ({ offset, runs: of, ...rest }) => {
-        const written: DoneBeyond = { ...rest, runs: of(offset) };
+      fc.property(metadata, ({ offset, ranges: of, ...rest }) => {
+        const written: CompletedRanges = { ...rest, ranges: of(offset) };
         const encoded = encodeMetadata(offset, written, 100_000);
         expect(encoded?.isComplete).toBe(true);
         expect(decodeMetadata(offset, encoded?.text ?? null)).toEqual(written);
@@ -42,15 +42,15 @@ describe('the metadata of a commit', () => {
 
   it('is never longer than it may be, and then tells of the first runs only', () => {
     fc.assert(
-      fc.property(metadata, fc.nat(400), ({ offset, runs: of, ...rest }, maxLength) => {
-        const written: DoneBeyond = { ...rest, runs: of(offset) };
+      fc.property(metadata, fc.nat(400), ({ offset, ranges: of, ...rest }, maxLength) => {
+        const written: CompletedRanges = { ...rest, ranges: of(offset) };
         const encoded = encodeMetadata(offset, written, maxLength);
         if (!encoded) return;
         expect(encoded.text.length).toBeLessThanOrEqual(maxLength);
-        const read = decodeMetadata(offset, encoded.text)?.runs ?? [];
-        expect(read.length > 0 && read.length <= written.runs.length).toBe(true);
-        expect(read).toEqual(written.runs.slice(0, read.length));
-        expect(encoded.isComplete).toBe(read.length === written.runs.length);
+        const read = decodeMetadata(offset, encoded.text)?.ranges ?? [];
+        expect(read.length > 0 && read.length <= written.ranges.length).toBe(true);
+        expect(read).toEqual(written.ranges.slice(0, read.length));
+        expect(encoded.isComplete).toBe(read.length === written.ranges.length);
       }),
     );
   });
@@ -62,7 +62,7 @@ describe('the metadata of a commit', () => {
     }));
     const encoded = encodeMetadata(
       0,
-      { leaderEpoch: 7, lastEpoch: 7, topicId: null, runs: every },
+      { leaderEpoch: 7, lastEpoch: 7, topicId: null, ranges: every },
       4_096,
     );
     expect(encoded).toMatchObject({ isComplete: true });
@@ -70,9 +70,9 @@ describe('the metadata of a commit', () => {
   });
 
   it('is nothing where nothing is done beyond the offset, or nothing has room', () => {
-    const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', runs: [] };
+    const empty = { leaderEpoch: 1, lastEpoch: 1, topicId: 'id', ranges: [] };
     expect(encodeMetadata(5, empty, 4_096)).toBeUndefined();
-    const one = { ...empty, runs: [{ from: 6, to: 7 }] };
+    const one = { ...empty, ranges: [{ from: 6, to: 7 }] };
     expect(encodeMetadata(5, one, 12)).toBeUndefined();
     expect(encodeMetadata(5, one, 0)).toBeUndefined();
   });
@@ -98,7 +98,7 @@ describe('the metadata of a commit', () => {
       leaderEpoch: 3,
       lastEpoch: 4,
       topicId: 'bXktdG9waWM',
-      runs: [
+      ranges: [
         { from: 6, to: 7 },
         { from: 9, to: 41 },
       ],
@@ -110,8 +110,8 @@ describe('the room for metadata', () => {
   it('is halved by each refusal, down to none', () => {
     const budget = new MetadataBudget();
     expect(budget.units).toBe(4_096);
-    expect([budget.refused(1_000), budget.units]).toEqual([true, 500]);
-    for (let length = budget.units; length > 0; length = budget.units) budget.refused(length);
-    expect([budget.units, budget.refused(0)]).toEqual([0, false]);
+    expect([budget.shrink(1_000), budget.units]).toEqual([true, 500]);
+    for (let length = budget.units; length > 0; length = budget.units) budget.shrink(length);
+    expect([budget.units, budget.shrink(0)]).toEqual([0, false]);
   });
 });

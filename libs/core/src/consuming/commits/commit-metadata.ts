@@ -1,27 +1,27 @@
-import type { Run } from './offset-tracker.js';
+import type { OffsetRange } from './offset-tracker.js';
 
 /**
  * What a commit says of the records beyond its offset. It holds for one log only: that of this topic
  * id, in which the record at the offset was written in this leader epoch, and none that is done in a
  * later one than `lastEpoch`.
  */
-export interface DoneBeyond {
+export interface CompletedRanges {
   readonly leaderEpoch: number;
   readonly lastEpoch: number;
   /** null where the broker has none. */
   readonly topicId: string | null;
   /** Ascending, apart, and all of them beyond the offset. */
-  readonly runs: readonly Run[];
+  readonly ranges: readonly OffsetRange[];
 }
 
-export interface Encoded {
+export interface EncodedMetadata {
   readonly text: string;
   /** False where not all runs had a place. */
   readonly isComplete: boolean;
 }
 
 /** `eb` and the version: who reads another one takes it for nobody's. */
-const SIGN = 'eb1';
+const VERSION = 'eb1';
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 /** A digit has six bits: five of the number, and whether more follow. */
 const BITS = 5;
@@ -30,12 +30,12 @@ const MORE = 1 << BITS;
 /** As many runs as fit, from the first on; undefined where none does. */
 export function encodeMetadata(
   offset: number,
-  { leaderEpoch, lastEpoch, topicId, runs }: DoneBeyond,
+  { leaderEpoch, lastEpoch, topicId, ranges }: CompletedRanges,
   maxLength: number,
-): Encoded | undefined {
-  let text = `${SIGN} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
+): EncodedMetadata | undefined {
+  let text = `${VERSION} ${leaderEpoch}/${lastEpoch} ${topicId ?? ''} `;
   let end = offset;
-  for (const { from, to } of runs) {
+  for (const { from, to } of ranges) {
     const run = numberText(from - end) + numberText(to - from);
     if (text.length + run.length > maxLength)
       return end === offset ? undefined : { text, isComplete: false };
@@ -46,31 +46,31 @@ export function encodeMetadata(
 }
 
 /** undefined for whatever was not written by `encodeMetadata`. */
-export function decodeMetadata(offset: number, text: string | null): DoneBeyond | undefined {
+export function decodeMetadata(offset: number, text: string | null): CompletedRanges | undefined {
   const match = /^eb1 (-1|\d{1,10})\/(-1|\d{1,10}) (\S{0,100}) ([\w-]+)$/.exec(text ?? '');
   if (!match) return undefined;
   const [, leaderEpoch, lastEpoch, topicId = '', digits = ''] = match;
-  const runs = runsOf(offset, digits);
-  if (!runs) return undefined;
+  const ranges = rangesOf(offset, digits);
+  if (!ranges) return undefined;
   return {
     leaderEpoch: Number(leaderEpoch),
     lastEpoch: Number(lastEpoch),
     topicId: topicId === '' ? null : topicId,
-    runs,
+    ranges,
   };
 }
 
-function runsOf(offset: number, digits: string): readonly Run[] | undefined {
+function rangesOf(offset: number, digits: string): readonly OffsetRange[] | undefined {
   const numbers = numbersOf(digits);
   if (!numbers || numbers.length % 2 !== 0 || numbers.includes(0)) return undefined;
-  const runs: Run[] = [];
+  const ranges: OffsetRange[] = [];
   let end = offset;
   for (let index = 0; index < numbers.length; index += 2) {
     const from = end + (numbers[index] as number);
     end = from + (numbers[index + 1] as number);
-    runs.push({ from, to: end });
+    ranges.push({ from, to: end });
   }
-  return Number.isSafeInteger(end) ? runs : undefined;
+  return Number.isSafeInteger(end) ? ranges : undefined;
 }
 
 function numberText(value: number): string {

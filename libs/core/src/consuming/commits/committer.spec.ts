@@ -8,9 +8,13 @@ import {
 } from '@nest-event-bus/broker';
 import { Deferred, sleep, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { Committer, type CommitSource } from './committer.js';
-import { type LogLine, recordingLogger, watched } from '../session/intake-world.spec-support.js';
+import {
+  type LogLine,
+  recordingLogger,
+  watched,
+} from '../session/consuming-test-bed.spec-support.js';
 import { MetadataBudget } from './metadata-budget.js';
-import { nameOf } from '../lanes/partition-name.js';
+import { partitionName } from '../lanes/partition-name.js';
 
 /** A partition whose progress the test moves. */
 class Progress implements CommitSource {
@@ -24,7 +28,7 @@ class Progress implements CommitSource {
   breaksAt: 'commitPoint' | 'confirm' | undefined;
 
   constructor(readonly partition: number) {
-    this.name = nameOf('t', partition);
+    this.name = partitionName('t', partition);
   }
 
   commitPoint(): OffsetCommit | undefined {

@@ -16,7 +16,7 @@ import {
   resolvesWithin,
 } from '@nest-event-bus/broker/runtime';
 import type { MetadataBudget } from './metadata-budget.js';
-import { nameOf } from '../lanes/partition-name.js';
+import { partitionName } from '../lanes/partition-name.js';
 
 /** Something whose progress is committed. */
 export interface CommitSource extends TopicPartition {
@@ -204,7 +204,7 @@ export class Committer {
   async #meet(error: Error, sent: readonly Sent[]): Promise<void> {
     const named =
       error instanceof CommitError
-        ? new Set(error.partitions.map(({ topic, partition }) => nameOf(topic, partition)))
+        ? new Set(error.partitions.map(({ topic, partition }) => partitionName(topic, partition)))
         : undefined;
     const refused = sent.filter(({ source }) => !named || named.has(source.name));
     const gone = refused.filter(({ source }) => this.#isGone(error, source));
@@ -242,7 +242,7 @@ export class Committer {
   #hasShortened(error: Error, refused: readonly Sent[]): boolean {
     if (!(error instanceof OffsetMetadataTooLargeError)) return false;
     const lengths = refused.map(({ offset }) => offset.metadata?.length ?? 0);
-    return this.parts.budget.refused(Math.max(...lengths));
+    return this.parts.budget.shrink(Math.max(...lengths));
   }
 
   #takeAwaited(source: CommitSource): Deferred | undefined {

@@ -1,35 +1,35 @@
-interface Stretch {
+interface EpochStart {
   readonly from: number;
   readonly epoch: number;
 }
 
 /** In which leader epoch the records of a partition were written, so that a commit can name that of the last one done. */
 export class LeaderEpochs {
-  #stretches: Stretch[];
+  #starts: EpochStart[];
 
   /** `epoch` is what the group committed; -1 when unknown. */
   constructor(epoch: number) {
-    this.#stretches = [{ from: -1, epoch }];
+    this.#starts = [{ from: -1, epoch }];
   }
 
   note(offset: number, epoch: number): void {
-    let last = this.#stretches.at(-1);
+    let last = this.#starts.at(-1);
     while (last && last.from > offset) {
-      this.#stretches.pop();
-      last = this.#stretches.at(-1);
+      this.#starts.pop();
+      last = this.#starts.at(-1);
     }
-    if (last?.epoch !== epoch) this.#stretches.push({ from: offset, epoch });
+    if (last?.epoch !== epoch) this.#starts.push({ from: offset, epoch });
   }
 
   /** The epoch in which the record at this offset was written, as far as is known. */
   at(offset: number): number {
-    return this.#stretches.findLast(({ from }) => from <= offset)?.epoch ?? -1;
+    return this.#starts.findLast(({ from }) => from <= offset)?.epoch ?? -1;
   }
 
   /** The epoch of the last record before this offset. */
   before(offset: number): number {
-    const index = this.#stretches.findLastIndex(({ from }) => from < offset);
-    if (index > 0) this.#stretches = this.#stretches.slice(index);
-    return this.#stretches[0]?.epoch ?? -1;
+    const index = this.#starts.findLastIndex(({ from }) => from < offset);
+    if (index > 0) this.#starts = this.#starts.slice(index);
+    return this.#starts[0]?.epoch ?? -1;
   }
 }

@@ -13,7 +13,7 @@ export class MetadataBudget {
   }
 
   /** The broker refused metadata of this length. False where there is nothing to be taken away. */
-  refused(length: number): boolean {
+  shrink(length: number): boolean {
     if (length === 0) return false;
     const half = Math.floor(Math.min(this.#units, length) / 2);
     this.#units = half < LEAST_UNITS ? 0 : half;

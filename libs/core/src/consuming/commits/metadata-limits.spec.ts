@@ -1,18 +1,18 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import type { IntakeSettings } from '../session/intake.js';
-import { IntakeWorld, upTo } from '../session/intake-world.spec-support.js';
+import type { ConsumingSettings } from '../session/consuming-session.js';
+import { ConsumingTestBed, upTo } from '../session/consuming-test-bed.spec-support.js';
 
 /** Of records by key, every second one is done, and the others run until the test says so. */
 async function everySecondDone(
   offsetMetadataLimit: number,
-  settings: Partial<IntakeSettings> = {},
+  settings: Partial<ConsumingSettings> = {},
   keys: readonly string[] = upTo(400).map(String),
 ) {
-  const world = await IntakeWorld.of(1, { offsetMetadataLimit });
-  await world.writeKeys(keys);
+  const testBed = await ConsumingTestBed.of(1, { offsetMetadataLimit });
+  await testBed.writeKeys(keys);
   const gates = new Map<number, Deferred<Outcome>>();
-  const member = await world.started(
+  const member = await testBed.started(
     ({ record: { offset } }) => {
       if (offset % 2 === 1) return succeeded;
       const gate = new Deferred<Outcome>();
@@ -28,65 +28,65 @@ async function everySecondDone(
     },
   );
   const endAll = async (): Promise<void> => {
-    while ((await world.committed()) !== keys.length) {
+    while ((await testBed.committed()) !== keys.length) {
       for (const gate of gates.values()) gate.resolve(succeeded);
-      await world.runtime.advance(50);
+      await testBed.runtime.advance(50);
     }
   };
-  return { world, member, gates, endAll };
+  return { testBed, member, gates, endAll };
 }
 
 describe('a broker that takes less metadata than others', () => {
   it('gets less, and every commit is stored', async () => {
-    const { world, member, endAll } = await everySecondDone(150);
-    await world.runtime.advance(5_000);
-    const commit = await world.commitOf();
+    const { testBed, member, endAll } = await everySecondDone(150);
+    await testBed.runtime.advance(5_000);
+    const commit = await testBed.commitOf();
     expect(commit?.offset).toBe(0);
     expect(commit?.metadata?.length).toBeGreaterThan(60);
     expect(commit?.metadata?.length).toBeLessThanOrEqual(150);
-    expect(member.intake.status.state).toBe('joined');
+    expect(member.session.status.state).toBe('joined');
     await endAll();
-    expect((await world.commitOf())?.metadata ?? '').toBe('');
-    await world.end();
+    expect((await testBed.commitOf())?.metadata ?? '').toBe('');
+    await testBed.end();
   });
 
   it('gets none where it takes none, and intake goes on', async () => {
-    const { world, member, gates, endAll } = await everySecondDone(3);
-    await world.runtime.advance(5_000);
-    expect((await world.commitOf())?.metadata ?? '').toBe('');
+    const { testBed, member, gates, endAll } = await everySecondDone(3);
+    await testBed.runtime.advance(5_000);
+    expect((await testBed.commitOf())?.metadata ?? '').toBe('');
     expect(gates.size).toBe(100);
-    expect(member.intake.status.state).toBe('joined');
+    expect(member.session.status.state).toBe('joined');
     await endAll();
-    await world.end();
+    await testBed.end();
   });
 });
 
 describe('a commit that has no room for all that is done beyond it', () => {
   it('holds up the fetching of its partition until it has', async () => {
-    const { world, member, gates, endAll } = await everySecondDone(150);
-    await world.runtime.advance(5_000);
+    const { testBed, member, gates, endAll } = await everySecondDone(150);
+    await testBed.runtime.advance(5_000);
     expect(gates.size).toBeLessThan(100);
-    expect(member.intake.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
+    expect(member.session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
     await endAll();
-    expect(member.intake.status.partitionPauses).toEqual([]);
+    expect(member.session.status.partitionPauses).toEqual([]);
     expect(member.offsets().toSorted((one, other) => one - other)).toEqual(upTo(400));
-    await world.end();
+    await testBed.end();
   });
 
   it('does so no longer by MANUAL either, whatever is in line behind a handler', async () => {
     const keys = ['first', ...upTo(1_198).map(String), 'first'];
     keys[2] = 'first';
     const settings = { ackMode: 'MANUAL', maxPollRecords: 50 } as const;
-    const { world, member, gates, endAll } = await everySecondDone(150, settings, keys);
-    await world.runtime.advance(5_000);
-    expect(member.intake.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
+    const { testBed, member, gates, endAll } = await everySecondDone(150, settings, keys);
+    await testBed.runtime.advance(5_000);
+    expect(member.session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
     for (let turns = 0; turns < 50; turns++) {
       for (const [offset, gate] of gates) if (offset > 0) gate.resolve(succeeded);
-      await world.runtime.advance(100);
+      await testBed.runtime.advance(100);
     }
     // All but those that are in line.
     expect(member.handled.length).toBe(1_198);
     await endAll();
-    await world.end();
+    await testBed.end();
   });
 });

@@ -23,7 +23,7 @@ describe('the watermark of a partition', () => {
     expect(tracker.watermark).toBe(9);
     tracker.complete(9);
     expect(tracker.watermark).toBe(10);
-    tracker.reach(12);
+    tracker.advanceTo(12);
     expect(tracker.watermark).toBe(12);
   });
 
@@ -51,29 +51,29 @@ describe('the watermark of a partition', () => {
   it('keeps apart what is done beyond the gap from what is not', () => {
     const tracker = received(0, [0, 1, 2, 3, 4, 6]);
     for (const offset of [1, 2, 4, 6]) tracker.complete(offset);
-    expect(tracker.doneBeyondGap()).toEqual([
+    expect(tracker.completedBeyondGap()).toEqual([
       { from: 1, to: 3 },
       { from: 4, to: 7 },
     ]);
-    expect(tracker.reachBeyondGap).toBe(7);
+    expect(tracker.distanceBeyondGap).toBe(7);
     tracker.rewindTo(0);
-    expect(tracker.doneBeyondGap()).toHaveLength(2);
+    expect(tracker.completedBeyondGap()).toHaveLength(2);
     tracker.receive(0);
     tracker.complete(0);
-    expect([tracker.watermark, tracker.doneBeyondGap()]).toEqual([3, [{ from: 4, to: 7 }]]);
+    expect([tracker.watermark, tracker.completedBeyondGap()]).toEqual([3, [{ from: 4, to: 7 }]]);
   });
 
   it('does not take for done what the log only has not', () => {
     const tracker = received(0, [0, 3, 7]);
-    expect([tracker.doneBeyondGap(), tracker.reachBeyondGap]).toEqual([[], 0]);
-    tracker.reach(12);
+    expect([tracker.completedBeyondGap(), tracker.distanceBeyondGap]).toEqual([[], 0]);
+    tracker.advanceTo(12);
     tracker.complete(3);
-    expect(tracker.doneBeyondGap()).toEqual([{ from: 1, to: 4 }]);
+    expect(tracker.completedBeyondGap()).toEqual([{ from: 1, to: 4 }]);
   });
 
   it('takes an earlier owner at its word about what is done', () => {
     const tracker = new OffsetTracker(10);
-    tracker.know([
+    tracker.markCompleted([
       { from: 11, to: 13 },
       { from: 20, to: 22 },
     ]);
@@ -84,7 +84,7 @@ describe('the watermark of a partition', () => {
       false,
       true,
     ]);
-    expect(received(0, []).doneBeyondGap()).toEqual([]);
+    expect(received(0, []).completedBeyondGap()).toEqual([]);
   });
 
   it('is rewound around what is at work, which is not received again, ended or not', () => {
@@ -185,9 +185,9 @@ class Model {
         return this.#check();
       default: {
         const { watermark } = this.#tracker;
-        const runs = this.#tracker.doneBeyondGap();
+        const ranges = this.#tracker.completedBeyondGap();
         this.#tracker = new OffsetTracker(watermark);
-        this.#tracker.know(runs);
+        this.#tracker.markCompleted(ranges);
         [this.#pending, this.#atWork] = [[], []];
         return this.#check();
       }
@@ -201,7 +201,7 @@ class Model {
       if (offset < this.#tracker.next && isWanted) this.broken.push(`${offset} is passed over`);
       if (this.#tracker.receive(offset) !== isWanted) this.broken.push(`${offset} is ${isWanted}`);
       if (isWanted) this.#pending.push(offset);
-      this.#tracker.reach(offset + 1);
+      this.#tracker.advanceTo(offset + 1);
     }
   }
 
@@ -211,7 +211,7 @@ class Model {
     if (watermark > first) this.broken.push(`${watermark} passes ${first}`);
     const isBehind = this.#log.some((offset) => offset >= watermark && offset < first);
     if (isBehind) this.broken.push(`${watermark} stays behind ${first}`);
-    const recorded = this.#tracker.doneBeyondGap();
+    const recorded = this.#tracker.completedBeyondGap();
     for (const offset of this.#log) {
       const isDone = offset < watermark || this.#done.has(offset);
       const isRecorded =

@@ -1,5 +1,5 @@
 /** Offsets that are done, or not in the log: `from` is the first of them, `to` the first behind them. */
-export interface Run {
+export interface OffsetRange {
   readonly from: number;
   readonly to: number;
 }
@@ -15,9 +15,9 @@ export class OffsetTracker {
   #head = 0;
   #next: number;
   /** What is done from `#next` on, since it was before a rewind, or in an earlier assignment. Ascending, apart. */
-  #known: Run[] = [];
+  #completedAhead: OffsetRange[] = [];
   /** Behind the last one that was done before its turn. */
-  #doneUpTo = 0;
+  #completedUpTo = 0;
 
   constructor(start: number) {
     this.#next = start;
@@ -38,72 +38,78 @@ export class OffsetTracker {
   }
 
   /** How far the last record that is done lies beyond the first that is not. */
-  get reachBeyondGap(): number {
-    return Math.max(this.#doneUpTo - this.watermark, 0);
+  get distanceBeyondGap(): number {
+    return Math.max(this.#completedUpTo - this.watermark, 0);
   }
 
   /** What is done beyond the watermark. */
-  doneBeyondGap(): readonly Run[] {
-    const end = this.#doneUpTo;
+  completedBeyondGap(): readonly OffsetRange[] {
+    const end = this.#completedUpTo;
     const { watermark } = this;
     if (end <= watermark) return [];
-    return [...this.#doneBetween(watermark, Math.min(this.#next, end)), ...this.#known]
+    return [
+      ...this.#completedBetween(watermark, Math.min(this.#next, end)),
+      ...this.#completedAhead,
+    ]
       .filter(({ from }) => from < end)
       .map(({ from, to }) => ({ from, to: Math.min(to, end) }));
   }
 
   /** These are done, by somebody's word: they are not received. They lie beyond what was. */
-  know(runs: readonly Run[]): void {
-    this.#known = [...runs];
-    this.#doneUpTo = runs.at(-1)?.to ?? 0;
-    this.#passKnown();
+  markCompleted(ranges: readonly OffsetRange[]): void {
+    this.#completedAhead = [...ranges];
+    this.#completedUpTo = ranges.at(-1)?.to ?? 0;
+    this.#skipCompleted();
   }
 
   /** From here on nothing is done, whatever somebody said. Nothing was received there yet. */
-  forget(offset: number): void {
-    this.#known = this.#known
+  unmarkFrom(offset: number): void {
+    this.#completedAhead = this.#completedAhead
       .filter(({ from }) => from < offset)
       .map(({ from, to }) => ({ from, to: Math.min(to, offset) }));
     this.#next = Math.min(this.#next, offset);
-    this.#doneUpTo = Math.min(this.#doneUpTo, offset);
+    this.#completedUpTo = Math.min(this.#completedUpTo, offset);
   }
 
   /** False for a record that is at work or done already: it must not be handed out again. */
   receive(offset: number): boolean {
     if (offset < this.#next) return false;
-    const isDone = this.#known.length > 0 && this.#isKnown(offset);
+    const isDone = this.#completedAhead.length > 0 && this.#isCompletedAhead(offset);
     this.#next = offset + 1;
-    if (this.#known.length > 0) this.#passKnown();
-    return !isDone && this.#take(offset);
+    if (this.#completedAhead.length > 0) this.#skipCompleted();
+    return !isDone && this.#addUnfinished(offset);
   }
 
   /** The driver stands here: what lies before and was not received is not in the log. */
-  reach(position: number): void {
+  advanceTo(position: number): void {
     if (position <= this.#next) return;
     this.#next = position;
-    if (this.#known.length > 0) this.#passKnown();
+    if (this.#completedAhead.length > 0) this.#skipCompleted();
   }
 
   complete(offset: number): void {
-    if (this.#unfinished[this.#head] === offset) this.#advance();
+    if (this.#unfinished[this.#head] === offset) this.#removeFirst();
     else this.#remove(offset);
     // Those behind are what is read again, after a rewind.
-    if (offset >= this.#next) this.#learn(offset);
+    if (offset >= this.#next) this.#addCompletedAhead(offset);
   }
 
   /** The records from here on are received again, except those that are done and those that are `atWork`. */
-  rewindTo(offset: number, atWork: ReadonlySet<number> = NOBODY): void {
+  rewindTo(offset: number, atWork: ReadonlySet<number> = NO_OFFSETS): void {
     if (offset < this.#next) {
-      this.#known = [...this.#doneBetween(offset, this.#next), ...this.#known];
+      this.#completedAhead = [
+        ...this.#completedBetween(offset, this.#next),
+        ...this.#completedAhead,
+      ];
       this.#next = offset;
     }
     const kept = this.#unfinished.slice(this.#indexOf(offset)).filter((each) => atWork.has(each));
     this.#unfinished.length = this.#indexOf(offset);
     this.#unfinished.push(...kept);
-    this.#passKnown();
+    this.#skipCompleted();
   }
 
-  #take(offset: number): boolean {
+  #addUnfinished(offset: number): boolean {
     const last = this.#unfinished.at(-1);
     if (last === undefined || last < offset) {
       this.#unfinished.push(offset);
@@ -115,12 +121,12 @@ export class OffsetTracker {
     return true;
   }
 
-  #advance(): void {
+  #removeFirst(): void {
     this.#head++;
     if (this.#head === this.#unfinished.length) {
       this.#unfinished.length = 0;
       this.#head = 0;
-    } else if (this.#head >= FINISHED_KEPT) {
+    } else if (this.#head >= COMPACT_AFTER) {
       this.#unfinished = this.#unfinished.slice(this.#head);
       this.#head = 0;
     }
@@ -130,47 +136,47 @@ export class OffsetTracker {
     const index = this.#indexOf(offset);
     if (this.#unfinished[index] !== offset) return;
     this.#unfinished.splice(index, 1);
-    this.#doneUpTo = Math.max(this.#doneUpTo, offset + 1);
+    this.#completedUpTo = Math.max(this.#completedUpTo, offset + 1);
   }
 
-  #isKnown(offset: number): boolean {
-    return this.#known.some(({ from, to }) => from <= offset && offset < to);
+  #isCompletedAhead(offset: number): boolean {
+    return this.#completedAhead.some(({ from, to }) => from <= offset && offset < to);
   }
 
-  #learn(offset: number): void {
-    if (this.#isKnown(offset)) return;
-    this.#doneUpTo = Math.max(this.#doneUpTo, offset + 1);
-    const before = this.#known.filter(({ to }) => to <= offset);
-    const behind = this.#known.slice(before.length);
+  #addCompletedAhead(offset: number): void {
+    if (this.#isCompletedAhead(offset)) return;
+    this.#completedUpTo = Math.max(this.#completedUpTo, offset + 1);
+    const before = this.#completedAhead.filter(({ to }) => to <= offset);
+    const behind = this.#completedAhead.slice(before.length);
     const [left, right] = [before.at(-1), behind[0]];
-    const from = left?.to === offset ? (before.pop() as Run).from : offset;
-    const to = right?.from === offset + 1 ? (behind.shift() as Run).to : offset + 1;
-    this.#known = [...before, { from, to }, ...behind];
-    this.#passKnown();
+    const from = left?.to === offset ? (before.pop() as OffsetRange).from : offset;
+    const to = right?.from === offset + 1 ? (behind.shift() as OffsetRange).to : offset + 1;
+    this.#completedAhead = [...before, { from, to }, ...behind];
+    this.#skipCompleted();
   }
 
   /** What is received next is not done. */
-  #passKnown(): void {
-    let first = this.#known[0];
+  #skipCompleted(): void {
+    let first = this.#completedAhead[0];
     while (first && first.from <= this.#next) {
       this.#next = Math.max(this.#next, first.to);
-      this.#known.shift();
-      first = this.#known[0];
+      this.#completedAhead.shift();
+      first = this.#completedAhead[0];
     }
   }
 
   /** All that was received there and is not unfinished. */
-  #doneBetween(from: number, to: number): Run[] {
-    const runs: Run[] = [];
+  #completedBetween(from: number, to: number): OffsetRange[] {
+    const ranges: OffsetRange[] = [];
     let start = from;
     for (let index = this.#indexOf(from); index < this.#unfinished.length; index++) {
       const offset = this.#unfinished[index] as number;
       if (offset >= to) break;
-      if (start < offset) runs.push({ from: start, to: offset });
+      if (start < offset) ranges.push({ from: start, to: offset });
       start = offset + 1;
     }
-    if (start < to) runs.push({ from: start, to });
-    return runs;
+    if (start < to) ranges.push({ from: start, to });
+    return ranges;
   }
 
   /** Of the first unfinished record at or behind this offset. */
@@ -185,7 +191,7 @@ export class OffsetTracker {
   }
 }
 
-const NOBODY: ReadonlySet<number> = new Set();
+const NO_OFFSETS: ReadonlySet<number> = new Set();
 
 /** Cutting the finished ones off costs a copy of the rest: worth it now and then only. */
-const FINISHED_KEPT = 1_024;
+const COMPACT_AFTER = 1_024;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decodeMetadata } from './commit-metadata.js';
 import { MetadataBudget } from './metadata-budget.js';
 import { PartitionProgress } from './partition-progress.js';
-import { recordsOf } from '../session/scripted-session.spec-support.js';
+import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 interface Given {
   readonly position?: number;
@@ -68,7 +68,7 @@ describe('what is committed of a partition', () => {
 
   it('is nothing any more once its offsets are those of another log', () => {
     const progress = withGap();
-    progress.disown();
+    progress.stopCommitting();
     expect(progress.commitPoint()).toBeUndefined();
   });
 
@@ -76,13 +76,27 @@ describe('what is committed of a partition', () => {
     const budget = new MetadataBudget();
     const progress = withGap({ budget, topicId: 'i'.repeat(90) });
     progress.tracker.complete(4);
-    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([103, false]);
-    budget.refused(202);
-    expect([progress.commitPoint()?.metadata?.length, progress.isFull]).toEqual([101, true]);
-    budget.refused(140);
-    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([50, undefined, true]);
-    budget.refused(60);
-    expect([budget.units, progress.commitPoint(), progress.isFull]).toEqual([0, undefined, false]);
+    expect([progress.commitPoint()?.metadata?.length, progress.isMetadataFull]).toEqual([
+      103,
+      false,
+    ]);
+    budget.shrink(202);
+    expect([progress.commitPoint()?.metadata?.length, progress.isMetadataFull]).toEqual([
+      101,
+      true,
+    ]);
+    budget.shrink(140);
+    expect([budget.units, progress.commitPoint(), progress.isMetadataFull]).toEqual([
+      50,
+      undefined,
+      true,
+    ]);
+    budget.shrink(60);
+    expect([budget.units, progress.commitPoint(), progress.isMetadataFull]).toEqual([
+      0,
+      undefined,
+      false,
+    ]);
   });
 });
 
@@ -149,7 +163,7 @@ describe('what an earlier owner has committed', () => {
 
   it('is discarded where nothing is in the log at its offset', () => {
     const progress = progressWith({ metadata });
-    progress.tracker.reach(2);
+    progress.tracker.advanceTo(2);
     expect(progress.commitPoint()).toEqual({ topic: 't', partition: 0, offset: 2, leaderEpoch: 0 });
     expect(receive(progress, 2)).toEqual([2]);
   });
@@ -177,7 +191,7 @@ describe('what passes from one owner to the next', () => {
     fc.assert(
       fc.property(owners, fc.integer({ min: 20, max: 300 }), (turns, units) => {
         const budget = new MetadataBudget();
-        budget.refused(2 * units);
+        budget.shrink(2 * units);
         const done = new Set<number>();
         const broken: string[] = [];
         let committed: AssignedPartition['committed'] = null;
@@ -217,6 +231,6 @@ describe('what passes from one owner to the next', () => {
 
 function recordedIn(committed: AssignedPartition['committed']): (offset: number) => boolean {
   const start = committed?.offset ?? 0;
-  const runs = decodeMetadata(start, committed?.metadata ?? null)?.runs ?? [];
-  return (offset) => offset < start || runs.some(({ from, to }) => from <= offset && offset < to);
+  const ranges = decodeMetadata(start, committed?.metadata ?? null)?.ranges ?? [];
+  return (offset) => offset < start || ranges.some(({ from, to }) => from <= offset && offset < to);
 }

@@ -1,8 +1,8 @@
 import type { AssignedPartition, BrokerRecord, OffsetCommit } from '@nest-event-bus/broker';
-import { decodeMetadata, type DoneBeyond, encodeMetadata } from './commit-metadata.js';
+import { decodeMetadata, type CompletedRanges, encodeMetadata } from './commit-metadata.js';
 import { LeaderEpochs } from './leader-epochs.js';
 import type { MetadataBudget } from './metadata-budget.js';
-import { OffsetTracker, type Run } from './offset-tracker.js';
+import { OffsetTracker, type OffsetRange } from './offset-tracker.js';
 
 export interface ProgressParts {
   /** null where the broker has none. */
@@ -17,11 +17,11 @@ export class PartitionProgress {
   #committed: number;
   #metadata: string | null;
   /** What an earlier owner says is done, until the first record shows whether it speaks of this log. */
-  #heard: DoneBeyond | undefined;
+  #unverifiedMetadata: CompletedRanges | undefined;
   /** It is believed; a record that was written later than all that it speaks of shows that the log was cut since. */
-  #believed: { readonly lastEpoch: number; readonly end: number } | undefined;
-  #isDisowned = false;
-  #isFull = false;
+  #verifiedMetadata: { readonly lastEpoch: number; readonly end: number } | undefined;
+  #isCommittingStopped = false;
+  #isMetadataFull = false;
 
   constructor(
     private readonly assigned: AssignedPartition,
@@ -33,7 +33,7 @@ export class PartitionProgress {
     this.#committed = position;
     const heard =
       committed?.offset === position ? decodeMetadata(position, committed.metadata) : undefined;
-    this.#heard = heard?.topicId === parts.topicId ? heard : undefined;
+    this.#unverifiedMetadata = heard?.topicId === parts.topicId ? heard : undefined;
     this.#metadata = heard ? (committed?.metadata ?? null) : null;
   }
 
@@ -43,26 +43,26 @@ export class PartitionProgress {
   }
 
   /** More is done beyond the gap than a commit can say: nothing new is to begin until that is less. */
-  get isFull(): boolean {
-    return this.#isFull;
+  get isMetadataFull(): boolean {
+    return this.#isMetadataFull;
   }
 
   /** False for a record that must not be handed out. */
   receive(record: BrokerRecord): boolean {
-    if (this.#heard) this.#verify(this.#heard, record);
-    else if (this.#believed) this.#doubt(this.#believed, record);
+    if (this.#unverifiedMetadata) this.#verify(this.#unverifiedMetadata, record);
+    else if (this.#verifiedMetadata) this.#checkForTruncation(this.#verifiedMetadata, record);
     this.#epochs.note(record.offset, record.leaderEpoch);
     return this.tracker.receive(record.offset);
   }
 
   /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
-  disown(): void {
-    this.#isDisowned = true;
+  stopCommitting(): void {
+    this.#isCommittingStopped = true;
   }
 
   /** What is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
-    if (this.#isDisowned) return undefined;
+    if (this.#isCommittingStopped) return undefined;
     const { watermark } = this.tracker;
     const metadata = this.#metadataAt(watermark);
     if (watermark <= this.#committed && metadata === this.#metadata) return undefined;
@@ -78,41 +78,44 @@ export class PartitionProgress {
 
   #metadataAt(watermark: number): string | null {
     // As true as it was, while nothing has come; without a record there, it never will be.
-    if (this.#heard && watermark === this.#committed) return this.#metadata;
-    this.#heard = undefined;
+    if (this.#unverifiedMetadata && watermark === this.#committed) return this.#metadata;
+    this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;
-    const runs = this.tracker.doneBeyondGap();
-    const said = {
+    const ranges = this.tracker.completedBeyondGap();
+    const completed = {
       leaderEpoch: this.#epochs.at(watermark),
-      lastEpoch: this.#lastEpochOf(runs),
+      lastEpoch: this.#lastEpochOf(ranges),
       topicId,
-      runs,
+      ranges,
     };
-    const encoded = encodeMetadata(watermark, said, budget.units);
-    this.#isFull = budget.units > 0 && runs.length > 0 && !encoded?.isComplete;
+    const encoded = encodeMetadata(watermark, completed, budget.units);
+    this.#isMetadataFull = budget.units > 0 && ranges.length > 0 && !encoded?.isComplete;
     return encoded?.text ?? null;
   }
 
   /** What an earlier owner has said of records that were not read since is still what is known of them. */
-  #lastEpochOf(runs: readonly Run[]): number {
-    const { lastEpoch = -1 } = this.#believed ?? {};
-    return Math.max(this.#epochs.at((runs.at(-1)?.to ?? 0) - 1), lastEpoch);
+  #lastEpochOf(ranges: readonly OffsetRange[]): number {
+    const { lastEpoch = -1 } = this.#verifiedMetadata ?? {};
+    return Math.max(this.#epochs.at((ranges.at(-1)?.to ?? 0) - 1), lastEpoch);
   }
 
   /** A log that was cut and written anew has another epoch there; one that was compacted has no record there. */
-  #verify({ leaderEpoch, lastEpoch, runs }: DoneBeyond, record: BrokerRecord): void {
-    this.#heard = undefined;
+  #verify({ leaderEpoch, lastEpoch, ranges }: CompletedRanges, record: BrokerRecord): void {
+    this.#unverifiedMetadata = undefined;
     const { next } = this.tracker;
     if (record.offset !== next || record.leaderEpoch !== leaderEpoch) return;
-    this.tracker.know(runs);
-    this.#believed = { lastEpoch, end: runs.at(-1)?.to ?? 0 };
+    this.tracker.markCompleted(ranges);
+    this.#verifiedMetadata = { lastEpoch, end: ranges.at(-1)?.to ?? 0 };
   }
 
   /** Epochs only grow along a log: what is done there was written before, and cut off since. */
-  #doubt({ lastEpoch, end }: { lastEpoch: number; end: number }, record: BrokerRecord): void {
+  #checkForTruncation(
+    { lastEpoch, end }: { lastEpoch: number; end: number },
+    record: BrokerRecord,
+  ): void {
     const isBehind = record.offset >= end;
     const isOfAnotherLog = !isBehind && record.leaderEpoch > lastEpoch;
-    if (isBehind || isOfAnotherLog) this.#believed = undefined;
-    if (isOfAnotherLog) this.tracker.forget(record.offset);
+    if (isBehind || isOfAnotherLog) this.#verifiedMetadata = undefined;
+    if (isOfAnotherLog) this.tracker.unmarkFrom(record.offset);
   }
 }

@@ -1,6 +1,6 @@
 import { sleep } from '@nest-event-bus/broker/runtime';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
-import { IntakeWorld } from '../session/intake-world.spec-support.js';
+import { ConsumingTestBed } from '../session/consuming-test-bed.spec-support.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
@@ -10,18 +10,18 @@ const failed = (rest: object = {}): Outcome => ({
 
 /** One record, and what its handler says about it each time; then it succeeds. */
 async function livesOf(outcomes: readonly Outcome[]) {
-  const world = await IntakeWorld.of(1);
-  await world.write(1);
+  const testBed = await ConsumingTestBed.of(1);
+  await testBed.write(1);
   const seen: object[] = [];
   const at: number[] = [];
-  await world.started(({ redeliveries, failures, calls }) => {
-    at.push(world.runtime.monotonic());
+  await testBed.started(({ redeliveries, failures, calls }) => {
+    at.push(testBed.runtime.monotonic());
     seen.push({ redeliveries, failures, calls });
     return outcomes[seen.length - 1] ?? succeeded;
   });
-  await world.until(() => seen.length > outcomes.length);
-  await world.untilCommitted(1);
-  await world.end();
+  await testBed.until(() => seen.length > outcomes.length);
+  await testBed.untilCommitted(1);
+  await testBed.end();
   return { seen, waits: at.slice(1).map((time, index) => time - at[index]!) };
 }
 
@@ -45,23 +45,23 @@ describe('what a delivery knows of those before it', () => {
 });
 
 it('remembers what the latest failure gave it to remember, whatever comes in between', async () => {
-  const world = await IntakeWorld.of(1);
-  await world.write(1);
-  const remember = { since: 7, fingerprint: 'f' };
+  const testBed = await ConsumingTestBed.of(1);
+  await testBed.write(1);
+  const failureSummary = { since: 7, fingerprint: 'f' };
   const outcomes = [
-    failed({ remember }),
+    failed({ failureSummary }),
     { kind: 'handed-back' } as const,
     failed({ attempts: 0 }),
   ];
   const seen: unknown[] = [];
-  await world.started(({ failedBefore }) => {
-    seen.push(failedBefore);
+  await testBed.started(({ failureSummary }) => {
+    seen.push(failureSummary);
     return outcomes[seen.length - 1] ?? succeeded;
   });
-  await world.until(() => seen.length > outcomes.length);
-  await world.untilCommitted(1);
-  await world.end();
-  expect(seen).toEqual([undefined, remember, remember, remember]);
+  await testBed.until(() => seen.length > outcomes.length);
+  await testBed.untilCommitted(1);
+  await testBed.end();
+  expect(seen).toEqual([undefined, failureSummary, failureSummary, failureSummary]);
 });
 
 describe('a failure that says when its record is to come again', () => {
@@ -83,19 +83,19 @@ describe('the time from which the budget of a delivery counts', () => {
     ['partition', [0, 3_000, 6_000]],
     ['key', [0, 0, 0]],
   ] as const)('by %s: the begin of its slice, or its own', async (by, expected) => {
-    const world = await IntakeWorld.of(1);
-    await world.writeKeys(['a', 'a', 'a']);
+    const testBed = await ConsumingTestBed.of(1);
+    await testBed.writeKeys(['a', 'a', 'a']);
     const taken: number[] = [];
-    const member = await world.started(
+    const member = await testBed.started(
       async ({ readySince = Number.NaN }) => {
-        taken.push(Math.round(world.runtime.monotonic() - readySince));
-        await sleep(world.runtime, 3_000);
+        taken.push(Math.round(testBed.runtime.monotonic() - readySince));
+        await sleep(testBed.runtime, 3_000);
         return succeeded;
       },
       { settings: { processing: { by, maxConcurrency: 4 } } },
     );
-    await world.until(() => member.intake.counts.succeeded === 3);
+    await testBed.until(() => member.session.counts.succeeded === 3);
     expect(taken).toEqual(expected);
-    await world.end();
+    await testBed.end();
   });
 });

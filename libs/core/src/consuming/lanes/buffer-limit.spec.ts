@@ -1,11 +1,11 @@
-import { LaneMemory } from './buffer-limit.js';
+import { BufferLimit } from './buffer-limit.js';
 
 const MIB = 1024 * 1024;
 
-function memoryOf(lanes: number): LaneMemory {
-  const memory = new LaneMemory(() => 64 * MIB);
-  for (let count = 0; count < lanes; count++) memory.enter();
-  return memory;
+function memoryOf(lanes: number): BufferLimit {
+  const bufferLimit = new BufferLimit(() => 64 * MIB);
+  for (let count = 0; count < lanes; count++) bufferLimit.addLane();
+  return bufferLimit;
 }
 
 describe('the memory of lanes', () => {
@@ -15,19 +15,19 @@ describe('the memory of lanes', () => {
     [4, 8 * MIB],
     [3, Math.floor((64 * MIB) / 6)],
   ])('is shared evenly: with %i of them, %i bytes are enough for each', (lanes, bytes) => {
-    expect(memoryOf(lanes).enoughBytes).toBe(bytes);
+    expect(memoryOf(lanes).bytesPerPartition).toBe(bytes);
   });
 
   it('is shared anew when a lane comes or goes', () => {
-    const memory = memoryOf(1);
-    const before = memory.enoughBytes;
-    memory.enter();
-    expect(memory.enoughBytes).toBe(before / 2);
-    memory.leave();
-    expect(memory.enoughBytes).toBe(before);
+    const bufferLimit = memoryOf(1);
+    const before = bufferLimit.bytesPerPartition;
+    bufferLimit.addLane();
+    expect(bufferLimit.bytesPerPartition).toBe(before / 2);
+    bufferLimit.removeLane();
+    expect(bufferLimit.bytesPerPartition).toBe(before);
   });
 
   it('leaves each of very many what it needs to get on', () => {
-    expect(memoryOf(100_000).enoughBytes).toBe(32 * 1024);
+    expect(memoryOf(100_000).bytesPerPartition).toBe(32 * 1024);
   });
 });

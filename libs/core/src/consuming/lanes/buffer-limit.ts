@@ -2,9 +2,9 @@
 const SMALLEST_SHARE = 64 * 1024;
 
 /** Bytes of records that the lanes of all sessions may hold, in equal shares. */
-export class LaneMemory {
+export class BufferLimit {
   #lanes = 0;
-  #enoughBytes: number | undefined;
+  #bytesPerPartition: number | undefined;
 
   constructor(
     private readonly totalBytes: () => number,
@@ -15,18 +15,18 @@ export class LaneMemory {
    * Half of a lane's share. One that holds as much asks for no more, and no poll brings more than
    * this: with the last record of each, all stay within their shares.
    */
-  get enoughBytes(): number {
-    return (this.#enoughBytes ??= this.#halfOfShare());
+  get bytesPerPartition(): number {
+    return (this.#bytesPerPartition ??= this.#halfOfShare());
   }
 
-  enter(): void {
+  addLane(): void {
     this.#lanes++;
-    this.#enoughBytes = undefined;
+    this.#bytesPerPartition = undefined;
   }
 
-  leave(): void {
+  removeLane(): void {
     this.#lanes--;
-    this.#enoughBytes = undefined;
+    this.#bytesPerPartition = undefined;
   }
 
   #halfOfShare(): number {

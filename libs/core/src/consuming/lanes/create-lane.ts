@@ -1,14 +1,14 @@
 import type { AssignedPartition } from '@nest-event-bus/broker';
 import { AckMode } from '../../model/states/ack-mode.js';
 import { ListenerType } from '../../model/states/listener-type.js';
-import type { IntakeSettings } from '../session/intake.js';
+import type { ConsumingSettings } from '../session/consuming-session.js';
 import { KeyedLane } from './keyed-lane.js';
 import type { CommitPolicy, KeyedLaneParts, LaneParts } from './lane-parts.js';
 import type { PartitionLane } from './partition-lane.js';
 import { SerialLane } from './serial-lane.js';
 
 export interface LaneOptions extends Omit<LaneParts, 'commits'>, Pick<KeyedLaneParts, 'slots'> {
-  readonly settings: IntakeSettings;
+  readonly settings: ConsumingSettings;
 }
 
 /** As the binding wants its records handed out, and committed. */
@@ -25,7 +25,7 @@ export function createLane(assigned: AssignedPartition, options: LaneOptions): P
 
 /** A BATCH listener's progress is that of whole slices, whatever its acknowledgement mode. */
 function commitPolicyOf(
-  { ackMode, strictCommits, isTransactional }: IntakeSettings,
+  { ackMode, strictCommits, isTransactional }: ConsumingSettings,
   isBatch: boolean,
 ): CommitPolicy {
   const isImmediate = ackMode === AckMode.MANUAL_IMMEDIATE;

@@ -3,7 +3,7 @@ import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
 
 /** A clock that is set meanwhile, or a machine that slept, delays a record by no more than this. */
-const LOOK_AGAIN_MS = 30_000;
+const LONGEST_TIMER_MS = 30_000;
 
 /** Lets the records of a lane through when they are due, and no sooner. */
 export class DueWait {
@@ -22,13 +22,13 @@ export class DueWait {
   }
 
   /** Where it says no, `onDue` follows: no sooner than the record is due, unless it is called off. */
-  admits(delivery: LaneDelivery): boolean {
+  isDue(delivery: LaneDelivery): boolean {
     if (this.#timer) return false;
     const dueAt = this.dueAt(delivery.record);
     const now = this.runtime.now();
     const restMs = dueAt - now;
     if (restMs > 0) {
-      this.#wait(Math.min(restMs, LOOK_AGAIN_MS));
+      this.#wait(Math.min(restMs, LONGEST_TIMER_MS));
       return false;
     }
     if (dueAt > this.#openSince) this.#openSince = dueAt;
@@ -36,7 +36,7 @@ export class DueWait {
     return true;
   }
 
-  callOff(): void {
+  cancel(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }

@@ -1,7 +1,7 @@
-import { HandlerSlots, type SlotUser } from './handler-slots.js';
+import { HandlerSlots, type SlotWaiter } from './handler-slots.js';
 
 /** One that hands out as many as it has, while there are slots. */
-class Lane implements SlotUser {
+class Lane implements SlotWaiter {
   taken = 0;
 
   constructor(

@@ -1,11 +1,11 @@
 /** Who wants to hand out more. */
-export interface SlotUser {
+export interface SlotWaiter {
   run(): void;
 }
 
 /** How many handlers a session may have at work at once. Whoever finds none free is asked again, in turn. */
 export class HandlerSlots {
-  readonly #waiting = new Set<SlotUser>();
+  readonly #waiting = new Set<SlotWaiter>();
   #taken = 0;
 
   constructor(readonly limit: number) {}
@@ -19,7 +19,7 @@ export class HandlerSlots {
   }
 
   /** Runs when a slot is free again. */
-  wait(user: SlotUser): void {
+  wait(user: SlotWaiter): void {
     this.#waiting.add(user);
   }
 

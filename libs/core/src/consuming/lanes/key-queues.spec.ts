@@ -1,7 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { type KeyQueue, KeyQueues } from './key-queues.js';
-import { LaneDelivery, NO_PAST } from './lane-delivery.js';
-import { recordsOf } from '../session/scripted-session.spec-support.js';
+import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 function queues() {
   const runtime = new VirtualRuntime();
@@ -9,7 +9,7 @@ function queues() {
   const delivery = (offset: number, waitMs?: number): LaneDelivery => {
     const until = runtime.monotonic() + (waitMs ?? 0);
     const wait = { reason: 'backoff', until } as const;
-    const past = waitMs === undefined ? NO_PAST : { ...NO_PAST, wait };
+    const past = waitMs === undefined ? FIRST_DELIVERY : { ...FIRST_DELIVERY, wait };
     return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0);
   };
   const onWait = ({ record }: LaneDelivery): void => void waits.push(record.offset);
@@ -27,9 +27,9 @@ function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...be
 
 describe('records behind one that waits for its time', () => {
   it('are not in line until that has come', async () => {
-    const world = queues();
-    const { all, delivery, runtime, waits } = world;
-    const queue = atWork(world, 'a', 1, 2);
+    const testBed = queues();
+    const { all, delivery, runtime, waits } = testBed;
+    const queue = atWork(testBed, 'a', 1, 2);
     expect([all.size, all.inLine, all.isReady]).toEqual([2, 2, false]);
     all.putBack(queue, delivery(0, 1_000));
     all.add('a', delivery(3));
@@ -40,19 +40,19 @@ describe('records behind one that waits for its time', () => {
   });
 
   it('are in line at once where its time was over', () => {
-    const world = queues();
-    const { all, delivery, waits } = world;
-    all.putBack(atWork(world, 'a', 1), delivery(0, 0));
+    const testBed = queues();
+    const { all, delivery, waits } = testBed;
+    all.putBack(atWork(testBed, 'a', 1), delivery(0, 0));
     expect([all.inLine, all.isReady, waits]).toEqual([2, true, []]);
   });
 
   it('are forgotten with it, and what comes after them is in line', async () => {
-    const world = queues();
-    const { all, delivery, runtime } = world;
-    all.putBack(atWork(world, 'a', 1), delivery(0, 1_000));
+    const testBed = queues();
+    const { all, delivery, runtime } = testBed;
+    all.putBack(atWork(testBed, 'a', 1), delivery(0, 1_000));
     expect(all.takeAll().map(({ record }) => record.offset)).toEqual([0, 1]);
     expect([all.size, runtime.pendingTimers]).toEqual([0, 0]);
-    atWork(world, 'a', 1);
+    atWork(testBed, 'a', 1);
     expect(all.inLine).toBe(1);
   });
 });

@@ -31,7 +31,7 @@ export class KeyQueues {
   readonly #ready: KeyQueue[] = [];
   #waiting = 0;
   /** Of those, in queues whose first one waits for its time. */
-  #asleep = 0;
+  #delayed = 0;
 
   constructor(private readonly parts: KeyQueuesParts) {}
 
@@ -42,7 +42,7 @@ export class KeyQueues {
 
   /** Records that wait only for others that are at work. */
   get inLine(): number {
-    return this.#waiting - this.#asleep;
+    return this.#waiting - this.#delayed;
   }
 
   get isReady(): boolean {
@@ -60,7 +60,7 @@ export class KeyQueues {
     const taken = this.#queues.get(key);
     if (!taken) return this.#open(key, [delivery]);
     taken.waiting.push(delivery);
-    if (taken.timer) this.#asleep++;
+    if (taken.timer) this.#delayed++;
     return undefined;
   }
 
@@ -107,7 +107,7 @@ export class KeyQueues {
     }
     this.#ready.length = 0;
     this.#waiting = 0;
-    this.#asleep = 0;
+    this.#delayed = 0;
     return all;
   }
 
@@ -124,20 +124,20 @@ export class KeyQueues {
 
   /** Told last: whoever hears of it may take all that waits. */
   #mustWait(queue: KeyQueue, first: LaneDelivery): boolean {
-    const { wait } = first.past;
+    const { wait } = first.history;
     if (!wait) return false;
     const { runtime, onWait } = this.parts;
     const delayMs = wait.until - runtime.monotonic();
     if (delayMs <= 0) return false;
     queue.timer = runtime.setTimer(() => this.#wake(queue), delayMs);
-    this.#asleep += queue.waiting.length;
+    this.#delayed += queue.waiting.length;
     onWait(first, wait);
     return true;
   }
 
   #wake(queue: KeyQueue): void {
     queue.timer = undefined;
-    this.#asleep -= queue.waiting.length;
+    this.#delayed -= queue.waiting.length;
     this.#ready.push(queue);
     this.parts.onReady();
   }

@@ -2,22 +2,22 @@ import type { AssignedPartition } from '@nest-event-bus/broker';
 import type { Backoff } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { failedBy, isPending } from './outcome-guards.js';
+import { failedOutcome, isPending } from './outcome-guards.js';
 import { type Key, type KeyQueue, KeyQueues } from './key-queues.js';
 import { LaneDelivery } from './lane-delivery.js';
 import {
-  delayOf,
-  holdOf,
+  redeliveryDelay,
+  pauseFor,
   type KeyedLaneParts,
-  type Setback,
+  type UnfinishedResult,
   type UndecidedRecord,
 } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
-import { whenOutlived } from '../session/previous-handlers.js';
+import { waitForPreviousHandlers } from '../session/previous-handlers.js';
 import { type RecordWait, WaitingRecords } from './waiting-records.js';
 
 /** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
-const MOST_BEYOND_GAP = 100_000;
+const MAX_DISTANCE_BEYOND_GAP = 100_000;
 
 /**
  * Hands out records side by side, those of one key one after the other. One that is set back holds
@@ -31,22 +31,22 @@ export class KeyedLane extends PartitionLane {
   readonly #blocked = new Set<KeyQueue>();
   /** Those that run without a slot. */
   readonly #overdue = new Set<LaneDelivery>();
-  readonly #enough: number;
+  readonly #bufferLimit: number;
   #isHandingOut = false;
-  #untold = 0;
+  #unreported = 0;
 
   constructor(
     assigned: AssignedPartition,
     protected override readonly parts: KeyedLaneParts,
   ) {
     super(assigned, parts);
-    this.#enough = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
+    this.#bufferLimit = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
     this.#queues = new KeyQueues({
       runtime: parts.runtime,
       onReady: () => this.run(),
       onWait: ({ record }, wait) => this.#waiting.begin(record.offset, wait),
     });
-    this.#waitForPredecessors();
+    this.#waitForPreviousHandlers();
   }
 
   get running(): readonly LaneDelivery[] {
@@ -61,11 +61,14 @@ export class KeyedLane extends PartitionLane {
     return this.pending.size + this.#queues.size;
   }
 
-  get hasEnough(): boolean {
+  get isBufferFull(): boolean {
     // Far apart, as for the bytes.
-    if (this.isHeavy) return true;
-    if (this.backlog >= (this.isCrowded ? this.#enough : 2 * this.#enough)) return true;
-    return this.progress.isFull || this.tracker.reachBeyondGap >= MOST_BEYOND_GAP;
+    if (this.exceedsByteLimit) return true;
+    if (this.backlog >= (this.isBackpressured ? this.#bufferLimit : 2 * this.#bufferLimit))
+      return true;
+    return (
+      this.progress.isMetadataFull || this.tracker.distanceBeyondGap >= MAX_DISTANCE_BEYOND_GAP
+    );
   }
 
   run(): void {
@@ -73,13 +76,13 @@ export class KeyedLane extends PartitionLane {
     this.#isHandingOut = true;
     try {
       this.#handOut();
-      if (!this.hasEnded && this.#hasRest) this.#tellDone();
+      if (!this.hasEnded && this.#shouldReport) this.#reportProgress();
     } catch (error) {
-      this.#onBroken(error);
+      this.#onInternalError(error);
     } finally {
       this.#isHandingOut = false;
     }
-    this.tellRoom();
+    this.notifyBufferSpace();
   }
 
   override end(): void {
@@ -98,32 +101,32 @@ export class KeyedLane extends PartitionLane {
 
   /** There is more to begin, as soon as a slot is free. */
   get #hasNext(): boolean {
-    return this.#queues.isReady || (this.pending.size > 0 && !this.isWaiting);
+    return this.#queues.isReady || (this.pending.size > 0 && !this.waitsForDueTime);
   }
 
   /** With nothing more to begin, what is done waits for no company. */
-  get #hasRest(): boolean {
+  get #shouldReport(): boolean {
     if (this.#hasNext) return false;
     const isQuiet = this.#running.size === 0;
     // Records that were done already: the watermark has passed them.
-    if (this.#untold === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
+    if (this.#unreported === 0) return isQuiet && this.backlog === 0 && !!this.commitPoint();
     // What is in line behind others at work yet makes a slice; unless it is full, which only a commit can mend.
-    return isQuiet || this.#queues.inLine === 0 || this.progress.isFull;
+    return isQuiet || this.#queues.inLine === 0 || this.progress.isMetadataFull;
   }
 
   #handOut(): void {
     const { slots } = this.parts;
     while (this.isOpen) {
       const { isReady } = this.#queues;
-      if (!isReady && (this.isWaiting || !this.mayTake())) return;
+      if (!isReady && (this.waitsForDueTime || !this.mayTake())) return;
       if (!slots.isFree) return slots.wait(this);
-      const queue = isReady ? this.#queues.nextReady() : this.#sort(this.pending.take());
+      const queue = isReady ? this.#queues.nextReady() : this.#enqueue(this.pending.take());
       const delivery = queue && this.#queues.take(queue);
       if (delivery) this.#begin(queue, delivery);
     }
   }
 
-  #sort(delivery: LaneDelivery): KeyQueue | undefined {
+  #enqueue(delivery: LaneDelivery): KeyQueue | undefined {
     return this.#queues.add(this.#keyOf(delivery), delivery);
   }
 
@@ -136,7 +139,7 @@ export class KeyedLane extends PartitionLane {
     try {
       answer = processor.process(delivery);
     } catch (error) {
-      answer = failedBy(error);
+      answer = failedOutcome(error);
     }
     if (!isPending(answer)) return this.#conclude(queue, delivery, answer);
     slots.take();
@@ -145,9 +148,9 @@ export class KeyedLane extends PartitionLane {
     answer
       .then(
         (outcome) => this.#end(queue, delivery, outcome),
-        (error: unknown) => this.#end(queue, delivery, failedBy(error)),
+        (error: unknown) => this.#end(queue, delivery, failedOutcome(error)),
       )
-      .then(undefined, (error: unknown) => this.#onBroken(error));
+      .then(undefined, (error: unknown) => this.#onInternalError(error));
     observer.onRunning(this);
   }
 
@@ -157,52 +160,52 @@ export class KeyedLane extends PartitionLane {
       this.#conclude(queue, delivery, outcome);
     } finally {
       if (!this.#overdue.delete(delivery)) this.parts.slots.release();
-      if (this.isAwaited && this.#running.size === 0) this.#becomeQuiet();
+      if (this.isIdleAwaited && this.#running.size === 0) this.#becomeIdle();
     }
     this.run();
   }
 
-  #becomeQuiet(): void {
-    this.tellQuiet();
-    if (!this.hasEnded) this.#tellDone();
+  #becomeIdle(): void {
+    this.notifyIdle();
+    if (!this.hasEnded) this.#reportProgress();
   }
 
   #conclude(queue: KeyQueue, delivery: LaneDelivery, outcome: Outcome): void {
-    const setback = this.settle(delivery, outcome);
+    const unfinished = this.settle(delivery, outcome);
     if (this.hasEnded) return;
-    if (setback) return this.#setBack(queue, delivery, setback);
+    if (unfinished) return this.#retryLater(queue, delivery, unfinished);
     queue.backoff = undefined;
     this.#waiting.end(delivery.record.offset);
     const { commits, observer, settings } = this.parts;
-    this.#untold++;
-    const isSlice = this.#untold >= settings.maxPollRecords;
-    if (commits.after === 'record' || isSlice) this.#tellDone();
+    this.#unreported++;
+    const isSlice = this.#unreported >= settings.maxPollRecords;
+    if (commits.after === 'record' || isSlice) this.#reportProgress();
     if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
     else this.#queues.free(queue);
   }
 
-  #setBack(queue: KeyQueue, { record }: LaneDelivery, setback: Setback): void {
+  #retryLater(queue: KeyQueue, { record }: LaneDelivery, unfinished: UnfinishedResult): void {
     const backoff = (queue.backoff ??= this.newBackoff());
-    if (setback.kind === 'undecided') {
+    if (unfinished.kind === 'undecided') {
       this.#giveBack(queue, record.offset);
-      return this.stand(holdOf(setback, backoff));
+      return this.pausePartition(pauseFor(unfinished, backoff));
     }
     // What nobody asked to wait for goes on with the partition.
-    if (!this.isOpen && setback.kind === 'handed-back' && !setback.delayMs)
+    if (!this.isOpen && unfinished.kind === 'handed-back' && !unfinished.delayMs)
       return this.#giveBack(queue, record.offset);
     const { runtime, sessionIndex } = this.parts;
-    const past = { ...this.pastOf(record.offset), wait: this.#waitOf(setback, backoff) };
-    this.remember(record.offset, past);
+    const history = { ...this.historyOf(record.offset), wait: this.#waitOf(unfinished, backoff) };
+    this.remember(record.offset, history);
     if (!this.isOpen) return this.#giveBack(queue, record.offset);
-    const again = new LaneDelivery(record, past, runtime.now(), sessionIndex, this);
+    const again = new LaneDelivery(record, history, runtime.now(), sessionIndex, this);
     this.received(again);
     this.#queues.putBack(queue, again);
   }
 
-  #waitOf(setback: Exclude<Setback, UndecidedRecord>, backoff: Backoff): RecordWait {
-    const until = this.parts.runtime.monotonic() + delayOf(setback, backoff);
-    if (setback.kind === 'handed-back') return { reason: 'delay', until };
-    return { reason: 'backoff', until, error: setback.error };
+  #waitOf(unfinished: Exclude<UnfinishedResult, UndecidedRecord>, backoff: Backoff): RecordWait {
+    const until = this.parts.runtime.monotonic() + redeliveryDelay(unfinished, backoff);
+    if (unfinished.kind === 'handed-back') return { reason: 'delay', until };
+    return { reason: 'backoff', until, error: unfinished.error };
   }
 
   /** It is to be read again, and so is what waits. */
@@ -217,7 +220,7 @@ export class KeyedLane extends PartitionLane {
     over
       .finally(() => this.#blocked.delete(queue))
       .then(() => this.#goOn(queue))
-      .catch((error: unknown) => this.#onBroken(error));
+      .catch((error: unknown) => this.#onInternalError(error));
   }
 
   #goOn(queue: KeyQueue): void {
@@ -228,23 +231,26 @@ export class KeyedLane extends PartitionLane {
   /** A handler that never ends must not hold its slot for ever: as many of them would end the session's work. */
   async #freeWhenOverdue(delivery: LaneDelivery): Promise<void> {
     const { runtime, settings, slots } = this.parts;
-    await whenOutlived(runtime, [delivery], settings.maxPollIntervalMs);
+    await waitForPreviousHandlers(runtime, [delivery], settings.maxPollIntervalMs);
     if (!this.#running.has(delivery) || this.#overdue.has(delivery)) return;
     this.#overdue.add(delivery);
     slots.release();
   }
 
   /** Nothing overtakes a handler of an earlier assignment that has its key. */
-  #waitForPredecessors(): void {
+  #waitForPreviousHandlers(): void {
     const byKey = new Map<Key, LaneDelivery[]>();
-    for (const delivery of this.parts.predecessors) {
+    for (const delivery of this.parts.previousHandlers) {
       const key = this.#keyOf(delivery);
       byKey.set(key, [...(byKey.get(key) ?? []), delivery]);
     }
     const { runtime, settings } = this.parts;
     for (const [key, deliveries] of byKey) {
       const queue = this.#queues.block(key);
-      this.#blockUntil(queue, whenOutlived(runtime, deliveries, settings.maxPollIntervalMs));
+      this.#blockUntil(
+        queue,
+        waitForPreviousHandlers(runtime, deliveries, settings.maxPollIntervalMs),
+      );
     }
   }
 
@@ -253,9 +259,9 @@ export class KeyedLane extends PartitionLane {
     this.tracker.rewindTo(offset, atWork);
   }
 
-  #tellDone(): void {
-    this.#untold = 0;
-    this.parts.observer.onDone(this);
+  #reportProgress(): void {
+    this.#unreported = 0;
+    this.parts.observer.onProgress(this);
   }
 
   #keyOf({ record: { key, offset } }: LaneDelivery): Key {
@@ -264,11 +270,11 @@ export class KeyedLane extends PartitionLane {
   }
 
   /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
-  #onBroken(error: unknown): void {
+  #onInternalError(error: unknown): void {
     this.dropWaiting();
     this.#queues.keepOnly(new Set([...this.#running.values(), ...this.#blocked]));
     if (this.hasEnded) return;
     this.#rewindTo(this.tracker.watermark);
-    this.stand(holdOf({ kind: 'failed', error: asError(error) }, this.newBackoff()));
+    this.pausePartition(pauseFor({ kind: 'failed', error: asError(error) }, this.newBackoff()));
   }
 }

@@ -4,14 +4,14 @@ import { handedBack, type Outcome, succeeded } from '../../model/outcomes/outcom
 import { decodeMetadata } from '../commits/commit-metadata.js';
 import {
   type Handle,
-  type IntakeUnderTest,
-  type IntakeUnderTestOptions,
-  IntakeWorld,
+  type SessionUnderTest,
+  type SessionUnderTestOptions,
+  ConsumingTestBed,
   reconciles,
   TOPIC,
   upTo,
-} from '../session/intake-world.spec-support.js';
-import type { IntakeSettings } from '../session/intake.js';
+} from '../session/consuming-test-bed.spec-support.js';
+import type { ConsumingSettings } from '../session/consuming-session.js';
 import { OffsetTracker } from '../commits/offset-tracker.js';
 import { PartitionProgress } from '../commits/partition-progress.js';
 
@@ -31,7 +31,7 @@ class Keys {
   most = 0;
 
   constructor(
-    readonly world: IntakeWorld,
+    readonly testBed: ConsumingTestBed,
     /** For those that answer by themselves. */
     readonly answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined,
   ) {}
@@ -40,17 +40,17 @@ class Keys {
     keys: readonly (string | null)[],
     answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined = () => undefined,
   ): Promise<Keys> {
-    const world = await IntakeWorld.of(1);
-    await world.writeKeys(keys);
-    return new Keys(world, answer);
+    const testBed = await ConsumingTestBed.of(1);
+    await testBed.writeKeys(keys);
+    return new Keys(testBed, answer);
   }
 
   start(
-    settings: Partial<IntakeSettings> = {},
-    options: IntakeUnderTestOptions = {},
-  ): Promise<IntakeUnderTest> {
+    settings: Partial<ConsumingSettings> = {},
+    options: SessionUnderTestOptions = {},
+  ): Promise<SessionUnderTest> {
     const processing = { by: 'key', maxConcurrency: 8 } as const;
-    return this.world.started(this.handle, { ...options, settings: { processing, ...settings } });
+    return this.testBed.started(this.handle, { ...options, settings: { processing, ...settings } });
   }
 
   get running(): readonly number[] {
@@ -59,15 +59,15 @@ class Keys {
 
   /** What the group knows to be done behind the committed offset. */
   async doneBeyondGap(): Promise<readonly number[]> {
-    const { offset = 0, metadata = null } = (await this.world.commitOf()) ?? {};
-    const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+    const { offset = 0, metadata = null } = (await this.testBed.commitOf()) ?? {};
+    const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
     return runs.flatMap(({ from, to }) => upTo(to - from, from));
   }
 
   async end(offset: number, outcome: Outcome = succeeded): Promise<void> {
     this.#running.get(offset)?.resolve(outcome);
     this.#running.delete(offset);
-    await this.world.runtime.settle();
+    await this.testBed.runtime.settle();
   }
 
   async endAll(): Promise<void> {
@@ -89,61 +89,61 @@ class Keys {
 describe('records by key', () => {
   it('run side by side, those of one key one after the other; those without share a lane', async () => {
     const keys = await Keys.of(['a', 'b', 'a', null, null, 'c', '']);
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.running.length === 5);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.running.length === 5);
     expect(keys.begun).toEqual([0, 1, 3, 5, 6]);
-    expect(intake.status.runningHandlers).toBe(5);
+    expect(session.status.runningHandlers).toBe(5);
     await keys.end(0);
     expect(keys.begun).toEqual([0, 1, 3, 5, 6, 2]);
     await keys.end(3);
     expect(keys.begun.at(-1)).toBe(4);
     await keys.endAll();
-    await keys.world.untilCommitted(7);
-    expect(reconciles(intake.counts)).toBe(true);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(7);
+    expect(reconciles(session.counts)).toBe(true);
+    await keys.testBed.end();
   });
 
   it('are as many at work as maxConcurrency says, over all partitions of the session', async () => {
-    const world = await IntakeWorld.of(3);
-    for (const partition of upTo(3)) await world.writeKeys(upTo(20).map(String), partition);
-    const keys = new Keys(world, () => undefined);
+    const testBed = await ConsumingTestBed.of(3);
+    for (const partition of upTo(3)) await testBed.writeKeys(upTo(20).map(String), partition);
+    const keys = new Keys(testBed, () => undefined);
     await keys.start({ processing: { by: 'key', maxConcurrency: 4 } });
-    await world.until(() => keys.running.length === 4);
+    await testBed.until(() => keys.running.length === 4);
     for (let turns = 0; turns < 60; turns++) {
-      await world.until(() => keys.running.length > 0);
+      await testBed.until(() => keys.running.length > 0);
       await keys.end(keys.running[0] as number);
     }
     expect([keys.begun.length, keys.most]).toEqual([60, 4]);
-    for (const partition of upTo(3)) await world.untilCommitted(20, partition);
-    await world.end();
+    for (const partition of upTo(3)) await testBed.untilCommitted(20, partition);
+    await testBed.end();
   });
 
   it('keep no order at all by none, and never run twice at once', async () => {
     const keys = await Keys.of(['a', 'a', 'a']);
     await keys.start({ processing: { by: 'none', maxConcurrency: 8 } });
-    await keys.world.until(() => keys.running.length === 3);
+    await keys.testBed.until(() => keys.running.length === 3);
     await keys.endAll();
-    await keys.world.untilCommitted(3);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(3);
+    await keys.testBed.end();
   });
 
   it('commit the contiguous watermark, with what is done beyond it as metadata', async () => {
     const keys = await Keys.of(['a', 'b', 'c', 'd']);
     await keys.start();
-    await keys.world.until(() => keys.running.length === 4);
+    await keys.testBed.until(() => keys.running.length === 4);
     await keys.end(1);
     await keys.end(3);
-    await keys.world.runtime.advance(100);
-    expect(await keys.world.commitOf()).toMatchObject({
+    await keys.testBed.runtime.advance(100);
+    expect(await keys.testBed.commitOf()).toMatchObject({
       offset: 0,
       metadata: expect.stringMatching(/^eb1 /),
     });
     await keys.end(0);
-    await keys.world.untilCommitted(2);
+    await keys.testBed.untilCommitted(2);
     await keys.end(2);
-    await keys.world.untilCommitted(4);
-    expect((await keys.world.commitOf())?.metadata ?? '').toBe('');
-    await keys.world.end();
+    await keys.testBed.untilCommitted(4);
+    expect((await keys.testBed.commitOf())?.metadata ?? '').toBe('');
+    await keys.testBed.end();
   });
 
   it('that answer at once need no promise, and keep their order', async () => {
@@ -151,31 +151,31 @@ describe('records by key', () => {
       upTo(200).map((index) => String(index % 7)),
       () => succeeded,
     );
-    const { intake } = await keys.start();
-    await keys.world.untilCommitted(200);
+    const { session } = await keys.start();
+    await keys.testBed.untilCommitted(200);
     expect(keys.begun).toEqual(upTo(200));
-    expect(intake.counts).toMatchObject({ succeeded: 200, inFlight: 0 });
-    await keys.world.end();
+    expect(session.counts).toMatchObject({ succeeded: 200, inFlight: 0 });
+    await keys.testBed.end();
   });
 
   it('commit by MANUAL with as many as a slice has, and what is left when it is done', async () => {
     const keys = await Keys.of(upTo(20).map(String));
     const processing = { by: 'key', maxConcurrency: 7 } as const;
     await keys.start({ ackMode: 'MANUAL', maxPollRecords: 5, processing });
-    await keys.world.until(() => keys.running.length === 7);
+    await keys.testBed.until(() => keys.running.length === 7);
     for (const offset of upTo(4)) await keys.end(offset);
-    await keys.world.runtime.advance(1_000);
-    expect(await keys.world.committed()).toBeUndefined();
+    await keys.testBed.runtime.advance(1_000);
+    expect(await keys.testBed.committed()).toBeUndefined();
     await keys.end(4);
-    await keys.world.untilCommitted(5);
+    await keys.testBed.untilCommitted(5);
     // With nothing more to begin, nothing waits for company.
     for (const offset of upTo(11)) await keys.end(5 + offset);
     await keys.end(17);
     await keys.end(16);
-    await keys.world.untilCommitted(18);
+    await keys.testBed.untilCommitted(18);
     await keys.endAll();
-    await keys.world.untilCommitted(20);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(20);
+    await keys.testBed.end();
   });
 
   it('commit by MANUAL what is done beside one that waits, or has another of its key in line', async () => {
@@ -183,14 +183,14 @@ describe('records by key', () => {
       return record.offset === 0 ? { kind: 'handed-back', delayMs: 600_000 } : undefined;
     });
     await keys.start({ ackMode: 'MANUAL', maxPollRecords: 50 });
-    await keys.world.until(() => keys.running.length === 8);
+    await keys.testBed.until(() => keys.running.length === 8);
     for (const offset of [2, 3]) await keys.end(offset);
-    await keys.world.runtime.advance(100);
+    await keys.testBed.runtime.advance(100);
     expect(await keys.doneBeyondGap()).toEqual([2, 3]);
     await keys.endAll();
-    await keys.world.runtime.advance(100);
+    await keys.testBed.runtime.advance(100);
     expect(await keys.doneBeyondGap()).toEqual(upTo(8, 2));
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('are not committed one by one by MANUAL while others of their key are in line', async () => {
@@ -199,12 +199,12 @@ describe('records by key', () => {
     const settings = { ackMode: 'MANUAL', maxPollRecords: 5 } as const;
     await keys.start(settings, { onCommit: (offset) => stored.push(offset) });
     for (const offset of upTo(12)) {
-      await keys.world.until(() => keys.running.length === 1);
+      await keys.testBed.until(() => keys.running.length === 1);
       await keys.end(offset);
-      await keys.world.runtime.advance(100);
+      await keys.testBed.runtime.advance(100);
     }
     expect(stored).toEqual([5, 10, 11, 12]);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 });
 
@@ -214,18 +214,18 @@ describe('a record by key that fails', () => {
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'bad', 'b', 'a'], ({ record }) => {
       if (record.offset !== 0) return succeeded;
-      at.push(keys.world.runtime.monotonic());
+      at.push(keys.testBed.runtime.monotonic());
       return failures-- > 0 ? failed({ delayMs: 5_000 }) : succeeded;
     });
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.begun.length === 4);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.begun.length === 4);
     expect(keys.begun).toEqual([0, 1, 3, 4]);
-    await keys.world.until(() => keys.begun.length === 7);
-    await keys.world.untilCommitted(5);
+    await keys.testBed.until(() => keys.begun.length === 7);
+    await keys.testBed.untilCommitted(5);
     expect(keys.begun).toEqual([0, 1, 3, 4, 0, 0, 2]);
     expect(at.slice(1).map((time, index) => time - at[index]!)).toEqual([5_000, 5_000]);
-    expect(intake.counts).toMatchObject({ received: 7, failed: 2, succeeded: 5, inFlight: 0 });
-    await keys.world.end();
+    expect(session.counts).toMatchObject({ received: 7, failed: 2, succeeded: 5, inFlight: 0 });
+    await keys.testBed.end();
   });
 
   it('is delivered with its past, and backed off longer each time', async () => {
@@ -233,11 +233,11 @@ describe('a record by key that fails', () => {
     const at: number[] = [];
     const keys = await Keys.of(['a'], ({ redeliveries, failures, calls }) => {
       seen.push({ redeliveries, failures, calls });
-      at.push(keys.world.runtime.monotonic());
+      at.push(keys.testBed.runtime.monotonic());
       return seen.length < 3 ? failed({ attempts: 2 }) : seen.length < 4 ? handedBack : succeeded;
     });
     await keys.start();
-    await keys.world.untilCommitted(1);
+    await keys.testBed.untilCommitted(1);
     expect(seen).toEqual([
       { redeliveries: 0, failures: 0, calls: 0 },
       { redeliveries: 1, failures: 1, calls: 2 },
@@ -245,7 +245,7 @@ describe('a record by key that fails', () => {
       { redeliveries: 3, failures: 2, calls: 4 },
     ]);
     expect(at[3]! - at[2]!).toBeGreaterThan(at[1]! - at[0]!);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it.each([
@@ -263,46 +263,46 @@ describe('a record by key that fails', () => {
       if (record.offset === 0 && calls++ === 0) return answer();
       return succeeded;
     });
-    const { intake } = await keys.start();
-    await keys.world.untilCommitted(2);
-    expect(intake.counts).toMatchObject({ failed: 1, succeeded: 2, inFlight: 0 });
-    await keys.world.end();
+    const { session } = await keys.start();
+    await keys.testBed.untilCommitted(2);
+    expect(session.counts).toMatchObject({ failed: 1, succeeded: 2, inFlight: 0 });
+    await keys.testBed.end();
   });
 
   it('keeps its wait over a pause and a resume, and what was done beyond it is not done again', async () => {
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'b'], ({ record }) => {
       if (record.offset !== 0) return succeeded;
-      at.push(keys.world.runtime.monotonic());
+      at.push(keys.testBed.runtime.monotonic());
       return at.length === 1 ? failed({ delayMs: 20_000 }) : succeeded;
     });
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.begun.length === 3);
-    await keys.world.done(intake.pause('operator'));
-    expect(intake.counts).toMatchObject({ inFlight: 0, handedBack: 1 });
-    await keys.world.runtime.advance(1_000);
-    intake.resume('operator');
-    await keys.world.until(() => keys.begun.length === 4);
-    await keys.world.untilCommitted(3);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.begun.length === 3);
+    await keys.testBed.done(session.pause('operator'));
+    expect(session.counts).toMatchObject({ inFlight: 0, handedBack: 1 });
+    await keys.testBed.runtime.advance(1_000);
+    session.resume('operator');
+    await keys.testBed.until(() => keys.begun.length === 4);
+    await keys.testBed.untilCommitted(3);
     expect(keys.begun).toEqual([0, 1, 2, 0]);
     expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(20_000);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('waits no longer than the pause where nobody asked it to', async () => {
     const gate = new Deferred<Outcome>();
     let calls = 0;
     const keys = await Keys.of(['a'], () => (calls++ === 0 ? gate.promise : succeeded));
-    const { intake } = await keys.start();
-    await keys.world.until(() => calls === 1);
-    await keys.world.done(intake.pause('circuit'));
+    const { session } = await keys.start();
+    await keys.testBed.until(() => calls === 1);
+    await keys.testBed.done(session.pause('circuit'));
     gate.resolve(handedBack);
-    await keys.world.runtime.settle();
-    intake.resume('circuit');
-    await keys.world.runtime.advance(100);
+    await keys.testBed.runtime.settle();
+    session.resume('circuit');
+    await keys.testBed.runtime.advance(100);
     expect(calls).toBe(2);
-    await keys.world.untilCommitted(1);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(1);
+    await keys.testBed.end();
   });
 
   it('that waits for a decision holds its partition, the lowest first', async () => {
@@ -310,28 +310,28 @@ describe('a record by key that fails', () => {
       if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
       return undefined;
     });
-    const { intake } = await keys.start();
-    await keys.world.until(() => intake.status.partitionPauses.length > 0);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => session.status.partitionPauses.length > 0);
     const partition = { topic: TOPIC, partition: 0 };
     for (const offset of [0, 1]) {
-      await keys.world.until(() => intake.status.partitionPauses.length > 0);
-      expect(intake.status.partitionPauses).toMatchObject([
+      await keys.testBed.until(() => session.status.partitionPauses.length > 0);
+      expect(session.status.partitionPauses).toMatchObject([
         { reasons: ['strict'], undecidedOffset: offset },
       ]);
-      intake.decide(partition, 'skip');
+      session.decide(partition, 'skip');
     }
-    await keys.world.until(() => keys.running.length > 0);
-    while ((await keys.world.committed()) !== 4) {
+    await keys.testBed.until(() => keys.running.length > 0);
+    while ((await keys.testBed.committed()) !== 4) {
       await keys.endAll();
-      await keys.world.runtime.advance(100);
+      await keys.testBed.runtime.advance(100);
     }
-    expect(reconciles(intake.counts)).toBe(true);
-    await keys.world.end();
+    expect(reconciles(session.counts)).toBe(true);
+    await keys.testBed.end();
   });
 });
 
 describe('a record that waits while others go on', () => {
-  const talk = ({ log }: IntakeUnderTest): readonly unknown[] =>
+  const talk = ({ log }: SessionUnderTest): readonly unknown[] =>
     log
       .filter(({ message }) => message.includes('another try'))
       .map(({ level, context }) => [level, context['offset'] ?? context['afterMs']]);
@@ -340,40 +340,40 @@ describe('a record that waits while others go on', () => {
     'shows at its partition until it is done, however often it is tried: by %s',
     async (by) => {
       let isHealed = false;
-      const keys = new Keys(await IntakeWorld.of(1), ({ record }) => {
+      const keys = new Keys(await ConsumingTestBed.of(1), ({ record }) => {
         return isHealed || record.offset === 2 ? succeeded : failed();
       });
       const member = await keys.start({ processing: { by, maxConcurrency: 8 } });
-      const { intake } = member;
+      const { session } = member;
       const told = jest.fn();
-      intake.onStatus(told);
-      await keys.world.writeKeys(['a', 'b', 'c']);
-      await keys.world.until(() => keys.begun.length === 3);
+      session.onStatus(told);
+      await keys.testBed.writeKeys(['a', 'b', 'c']);
+      await keys.testBed.until(() => keys.begun.length === 3);
       const waits = { topic: TOPIC, partition: 0, reasons: ['backoff'], error: new Error('no') };
-      expect(intake.status.partitionPauses).toEqual([waits]);
-      await keys.world.runtime.advance(60_000);
-      expect(intake.counts.failed).toBeGreaterThan(10);
-      expect(intake.status.partitionPauses).toEqual([waits]);
+      expect(session.status.partitionPauses).toEqual([waits]);
+      await keys.testBed.runtime.advance(60_000);
+      expect(session.counts.failed).toBeGreaterThan(10);
+      expect(session.status.partitionPauses).toEqual([waits]);
       expect(told).toHaveBeenCalledTimes(1);
       isHealed = true;
-      await keys.world.untilCommitted(3);
-      expect(intake.status.partitionPauses).toEqual([]);
+      await keys.testBed.untilCommitted(3);
+      expect(session.status.partitionPauses).toEqual([]);
       expect(told).toHaveBeenCalledTimes(2);
       expect(talk(member)).toEqual([
         ['warn', 0],
         ['info', expect.any(Number)],
       ]);
-      await keys.world.end();
+      await keys.testBed.end();
     },
   );
 
   it('is told without the words of its handler, which may quote it', async () => {
     const keys = await Keys.of(['a'], () => failed({ error: new TypeError('secret') }));
     const member = await keys.start();
-    await keys.world.until(() => talk(member).length > 0);
+    await keys.testBed.until(() => talk(member).length > 0);
     expect(JSON.stringify(member.log)).not.toContain('secret');
     expect(member.log.at(-1)?.context).toMatchObject({ partition: 't-0', error: 'TypeError' });
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('shows as a delay where it was handed back, which is nothing to be warned of', async () => {
@@ -383,14 +383,14 @@ describe('a record that waits while others go on', () => {
         : { kind: 'handed-back', delayMs: 600_000 };
     });
     const member = await keys.start();
-    await keys.world.until(() => keys.begun.length === 2);
-    const { partitionPauses } = member.intake.status;
+    await keys.testBed.until(() => keys.begun.length === 2);
+    const { partitionPauses } = member.session.status;
     expect(partitionPauses).toEqual([{ topic: TOPIC, partition: 0, reasons: ['delay'] }]);
-    await keys.world.runtime.advance(600_000);
-    await keys.world.untilCommitted(2);
-    expect(member.intake.status.partitionPauses).toEqual([]);
+    await keys.testBed.runtime.advance(600_000);
+    await keys.testBed.untilCommitted(2);
+    expect(member.session.status.partitionPauses).toEqual([]);
     expect(talk(member)).toEqual([]);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('is one of many: the partition says why the lowest of them does', async () => {
@@ -398,12 +398,12 @@ describe('a record that waits while others go on', () => {
       if (offset === 0) return { kind: 'handed-back', delayMs: 600_000 };
       return failed({ error: new Error(`no ${offset}`), delayMs: 600_000 });
     });
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.begun.length === 3);
-    expect(intake.status.partitionPauses).toMatchObject([
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.begun.length === 3);
+    expect(session.status.partitionPauses).toMatchObject([
       { reasons: ['delay', 'backoff'], error: { message: 'no 1' } },
     ]);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('is not the only reason of a partition that holds too much behind it', async () => {
@@ -411,11 +411,13 @@ describe('a record that waits while others go on', () => {
       upTo(300).map(() => 'bad'),
       () => failed({ delayMs: 600_000 }),
     );
-    const { intake } = await keys.start({ maxPollRecords: 5 });
-    await keys.world.until(() => intake.status.partitionPauses.length > 0);
-    await keys.world.runtime.advance(1_000);
-    expect(intake.status.partitionPauses).toMatchObject([{ reasons: ['backoff', 'backpressure'] }]);
-    await keys.world.end();
+    const { session } = await keys.start({ maxPollRecords: 5 });
+    await keys.testBed.until(() => session.status.partitionPauses.length > 0);
+    await keys.testBed.runtime.advance(1_000);
+    expect(session.status.partitionPauses).toMatchObject([
+      { reasons: ['backoff', 'backpressure'] },
+    ]);
+    await keys.testBed.end();
   });
 
   it('does not while a pause has given it back, and does again when it is read again', async () => {
@@ -423,110 +425,110 @@ describe('a record that waits while others go on', () => {
       return record.offset === 0 ? failed({ delayMs: 600_000 }) : succeeded;
     });
     const member = await keys.start();
-    const { intake } = member;
-    await keys.world.until(() => keys.begun.length === 2);
-    await keys.world.done(intake.pause('operator'));
-    expect(intake.status.partitionPauses).toEqual([]);
-    intake.resume('operator');
-    await keys.world.until(() => intake.status.partitionPauses.length > 0);
-    expect(intake.status.partitionPauses).toMatchObject([
+    const { session } = member;
+    await keys.testBed.until(() => keys.begun.length === 2);
+    await keys.testBed.done(session.pause('operator'));
+    expect(session.status.partitionPauses).toEqual([]);
+    session.resume('operator');
+    await keys.testBed.until(() => session.status.partitionPauses.length > 0);
+    expect(session.status.partitionPauses).toMatchObject([
       { reasons: ['backoff'], error: { message: 'no' } },
     ]);
     expect(keys.begun).toEqual([0, 1]);
     expect(talk(member).map((line) => (line as string[])[0])).toEqual(['warn', 'info', 'warn']);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('ends with its assignment', async () => {
     const keys = await Keys.of(['a'], () => failed({ delayMs: 600_000 }));
     const member = await keys.start();
-    await keys.world.until(() => talk(member).length > 0);
-    await keys.world.done(member.intake.close());
+    await keys.testBed.until(() => talk(member).length > 0);
+    await keys.testBed.done(member.session.close());
     expect(talk(member)).toEqual([
       ['warn', 0],
       ['info', expect.any(Number)],
     ]);
-    expect(member.intake.status.partitionPauses).toEqual([]);
-    await keys.world.end();
-    expect(keys.world.runtime.pendingTimers).toBe(0);
+    expect(member.session.status.partitionPauses).toEqual([]);
+    await keys.testBed.end();
+    expect(keys.testBed.runtime.pendingTimers).toBe(0);
   });
 
   it('is nobody where all succeed: nobody is told of anything', async () => {
-    const keys = new Keys(await IntakeWorld.of(1), () => succeeded);
-    const { intake } = await keys.start();
+    const keys = new Keys(await ConsumingTestBed.of(1), () => succeeded);
+    const { session } = await keys.start();
     const told = jest.fn();
-    intake.onStatus(told);
-    await keys.world.writeKeys(upTo(200).map(String));
-    await keys.world.untilCommitted(200);
+    session.onStatus(told);
+    await keys.testBed.writeKeys(upTo(200).map(String));
+    await keys.testBed.untilCommitted(200);
     expect(told).not.toHaveBeenCalled();
-    await keys.world.end();
+    await keys.testBed.end();
   });
 });
 
 describe('a partition by key', () => {
   it('is not fetched any further than is good while one key holds up the rest of it', async () => {
     const keys = await Keys.of(upTo(300).map(() => 'one'));
-    const { intake } = await keys.start({ maxPollRecords: 5 });
-    await keys.world.until(() => keys.running.length === 1);
-    await keys.world.runtime.advance(1_000);
-    expect(intake.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
-    expect(intake.counts.inFlight).toBeLessThanOrEqual(1 + 2 * 8 + 5);
-    while ((await keys.world.committed()) !== 300) {
+    const { session } = await keys.start({ maxPollRecords: 5 });
+    await keys.testBed.until(() => keys.running.length === 1);
+    await keys.testBed.runtime.advance(1_000);
+    expect(session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
+    expect(session.counts.inFlight).toBeLessThanOrEqual(1 + 2 * 8 + 5);
+    while ((await keys.testBed.committed()) !== 300) {
       await keys.endAll();
-      await keys.world.runtime.advance(20);
+      await keys.testBed.runtime.advance(20);
     }
     expect(keys.begun).toEqual(upTo(300));
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('lets running handlers finish in a pause, gives back the rest, and skips none', async () => {
     const keys = await Keys.of(['a', 'b', 'a', 'c', 'b', 'd']);
-    const { intake } = await keys.start({ processing: { by: 'key', maxConcurrency: 2 } });
-    await keys.world.until(() => keys.running.length === 2);
-    await keys.world.done(intake.pause('operator'));
+    const { session } = await keys.start({ processing: { by: 'key', maxConcurrency: 2 } });
+    await keys.testBed.until(() => keys.running.length === 2);
+    await keys.testBed.done(session.pause('operator'));
     expect(keys.running).toEqual([0, 1]);
     await keys.end(1);
-    intake.resume('operator');
-    await keys.world.runtime.advance(500);
+    session.resume('operator');
+    await keys.testBed.runtime.advance(500);
     // The key of the one that still runs waits for it, whatever came between.
     expect(new Set(keys.running)).toEqual(new Set([0, 3]));
-    while ((await keys.world.committed()) !== 6) {
+    while ((await keys.testBed.committed()) !== 6) {
       await keys.endAll();
-      await keys.world.runtime.advance(50);
+      await keys.testBed.runtime.advance(50);
     }
     expect(keys.begun.toSorted((one, other) => one - other)).toEqual(upTo(6));
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('drains all that runs, and commits it', async () => {
     const keys = await Keys.of(['a', 'b', 'c']);
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.running.length === 3);
-    const draining = intake.drain(10_000);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.running.length === 3);
+    const draining = session.drain(10_000);
     await keys.end(2);
     await keys.end(0);
-    await keys.world.runtime.advance(1_000);
+    await keys.testBed.runtime.advance(1_000);
     await keys.end(1);
-    expect(await keys.world.done(draining)).toEqual({ complete: true, abandoned: [] });
-    expect(await keys.world.committed()).toBe(3);
-    await keys.world.end();
+    expect(await keys.testBed.done(draining)).toEqual({ complete: true, abandoned: [] });
+    expect(await keys.testBed.committed()).toBe(3);
+    await keys.testBed.end();
   });
 
   it('that is gone when its handlers end commits nothing of them', async () => {
     const keys = await Keys.of(['a', 'b']);
-    const { intake } = await keys.start({ rebalanceDrainTimeoutMs: 0 });
-    await keys.world.until(() => keys.running.length === 2);
+    const { session } = await keys.start({ rebalanceDrainTimeoutMs: 0 });
+    await keys.testBed.until(() => keys.running.length === 2);
     await keys.end(1);
-    await keys.world.done(intake.close());
+    await keys.testBed.done(session.close());
     await keys.end(0);
-    expect(await keys.world.committed()).toBe(0);
-    expect(intake.counts).toMatchObject({ succeeded: 2, inFlight: 0 });
-    const next = new Keys(keys.world, () => succeeded);
+    expect(await keys.testBed.committed()).toBe(0);
+    expect(session.counts).toMatchObject({ succeeded: 2, inFlight: 0 });
+    const next = new Keys(keys.testBed, () => succeeded);
     await next.start();
-    await keys.world.untilCommitted(2);
+    await keys.testBed.untilCommitted(2);
     // The one that was done beyond the gap is not done again.
     expect(next.begun).toEqual([0]);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 });
 
@@ -543,28 +545,28 @@ describe('a mistake of our own in a partition by key', () => {
   ])('keeps no key for ever, of a record that was handled %s', async (_, answer) => {
     const keys = await Keys.of(['a', 'a', 'b'], answer);
     jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
-    const { intake } = await keys.start();
-    await keys.world.untilCommitted(3);
+    const { session } = await keys.start();
+    await keys.testBed.untilCommitted(3);
     expect(keys.begun.filter((offset) => offset === 0)).toEqual([0, 0]);
-    expect(intake.counts.inFlight).toBe(0);
-    await keys.world.end();
+    expect(session.counts.inFlight).toBe(0);
+    await keys.testBed.end();
   });
 
   it('lets nobody overtake a handler that has its key', async () => {
     const keys = await Keys.of(['a', 'b', 'a', 'b']);
-    const { intake } = await keys.start();
-    await keys.world.until(() => keys.running.length === 2);
+    const { session } = await keys.start();
+    await keys.testBed.until(() => keys.running.length === 2);
     jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
     await keys.end(0);
-    await keys.world.until(() => keys.begun.length === 3);
-    await keys.world.runtime.advance(5_000);
+    await keys.testBed.until(() => keys.begun.length === 3);
+    await keys.testBed.runtime.advance(5_000);
     expect(keys.begun).toEqual([0, 1, 0]);
     await keys.end(1);
     expect(keys.begun).toEqual([0, 1, 0, 3]);
     await keys.endAll();
-    await keys.world.untilCommitted(4);
-    expect(reconciles(intake.counts)).toBe(true);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(4);
+    expect(reconciles(session.counts)).toBe(true);
+    await keys.testBed.end();
   });
 
   it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
@@ -573,8 +575,8 @@ describe('a mistake of our own in a partition by key', () => {
       const keys = await Keys.of(['a', 'a', 'b'], () => succeeded);
       jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementationOnce(breakOnce);
       await keys.start({ strictCommits: true, ackMode });
-      await keys.world.untilCommitted(3);
-      await keys.world.end();
+      await keys.testBed.untilCommitted(3);
+      await keys.testBed.end();
     },
   );
 
@@ -583,34 +585,34 @@ describe('a mistake of our own in a partition by key', () => {
       redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
     );
     await keys.start();
-    await keys.world.until(() => keys.begun.length === 1);
-    await keys.world.runtime.advance(1_000);
+    await keys.testBed.until(() => keys.begun.length === 1);
+    await keys.testBed.runtime.advance(1_000);
     jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementation(breakOnce);
-    await keys.world.runtime.advance(10_000);
+    await keys.testBed.runtime.advance(10_000);
     jest.restoreAllMocks();
-    await keys.world.untilCommitted(1);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(1);
+    await keys.testBed.end();
   });
 });
 
 describe('handlers that outlive their assignment', () => {
   /** A record is at work in an assignment that was lost; others come with the next one. */
   async function lostAtWork(
-    settings: Partial<IntakeSettings> = {},
+    settings: Partial<ConsumingSettings> = {},
   ): Promise<{ keys: Keys; regain: () => Promise<void>; runsOfFirst: () => number }> {
     const keys = await Keys.of(['a'], ({ record }) =>
       record.offset === 0 ? undefined : succeeded,
     );
-    const { world } = keys;
-    const { intake, log } = await keys.start(settings);
-    await world.until(() => keys.begun.length === 1);
-    const gone = world.broker.faults.dropHeartbeats({ groupId: 'g' });
-    await world.until(() => log.some(({ message }) => message.startsWith('Partitions lost')));
+    const { testBed } = keys;
+    const { session, log } = await keys.start(settings);
+    await testBed.until(() => keys.begun.length === 1);
+    const gone = testBed.broker.faults.dropHeartbeats({ groupId: 'g' });
+    await testBed.until(() => log.some(({ message }) => message.startsWith('Partitions lost')));
     const regain = async (): Promise<void> => {
       gone.lift();
-      await world.writeKeys(['b', 'a', 'c']);
-      await world.until(() => intake.status.assignment.length === 1);
-      await world.runtime.advance(5_000);
+      await testBed.writeKeys(['b', 'a', 'c']);
+      await testBed.until(() => session.status.assignment.length === 1);
+      await testBed.runtime.advance(5_000);
     };
     const runsOfFirst = (): number => keys.begun.filter((offset) => offset === 0).length;
     return { keys, regain, runsOfFirst };
@@ -623,11 +625,11 @@ describe('handlers that outlive their assignment', () => {
     await regain();
     expect(keys.begun).toEqual([0, 1, 3]);
     await keys.end(0);
-    await keys.world.until(() => runsOfFirst() === 2);
+    await keys.testBed.until(() => runsOfFirst() === 2);
     await keys.endAll();
-    await keys.world.untilCommitted(4);
+    await keys.testBed.untilCommitted(4);
     expect(keys.begun).toEqual([0, 1, 3, 0, 2]);
-    await keys.world.end();
+    await keys.testBed.end();
   });
 
   it('hold it, too, over a mistake of our own', async () => {
@@ -640,10 +642,10 @@ describe('handlers that outlive their assignment', () => {
     expect(complete).toHaveBeenCalled();
     expect(runsOfFirst()).toBe(1);
     await keys.end(0);
-    await keys.world.until(() => runsOfFirst() === 2);
+    await keys.testBed.until(() => runsOfFirst() === 2);
     await keys.endAll();
-    await keys.world.untilCommitted(4);
-    await keys.world.end();
+    await keys.testBed.untilCommitted(4);
+    await keys.testBed.end();
   });
 
   it('keep nothing from being committed, by MANUAL, that is done beside them', async () => {
@@ -651,6 +653,6 @@ describe('handlers that outlive their assignment', () => {
     await regain();
     expect(await keys.doneBeyondGap()).toEqual([1, 3]);
     await keys.endAll();
-    await keys.world.end();
+    await keys.testBed.end();
   });
 });

@@ -1,9 +1,9 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
+import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-delivery.js';
 
 describe('the signals of a delivery', () => {
-  const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
+  const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0);
 
   it('are not made for a handler that does not ask', () => {
     const made = jest.spyOn(globalThis, 'AbortController');
@@ -35,7 +35,7 @@ describe('the end of a delivery', () => {
     ['before', true],
     ['after', false],
   ])('is told to who asks for it, where it comes %s that', async (_, isOver) => {
-    const delivery = new LaneDelivery({} as BrokerRecord, NO_PAST, 0, 0);
+    const delivery = new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0);
     if (isOver) delivery.end();
     const told = delivery.whenEnded();
     delivery.end();
@@ -51,16 +51,18 @@ describe('the next delivery of a record that failed', () => {
       attempts: 3,
       ...more,
     });
-    const next = (past: Past, outcome: FailedOutcome) =>
-      new LaneDelivery({} as BrokerRecord, past, 0, 0).after(outcome);
-    const waiting = next(NO_PAST, failed('no stock', { until: 'decided' }));
-    expect(waiting.undecided).toMatchObject({ error: { message: 'no stock' }, attempts: 3 });
+    const next = (past: DeliveryHistory, outcome: FailedOutcome) =>
+      new LaneDelivery({} as BrokerRecord, past, 0, 0).historyAfter(outcome);
+    const waiting = next(FIRST_DELIVERY, failed('no stock', { until: 'decided' }));
+    expect(waiting.lastFailure).toMatchObject({ error: { message: 'no stock' }, attempts: 3 });
     const refused = next({ ...waiting, decision: 'dead-letter' }, failed('gone', { attempts: 0 }));
     expect(refused).toMatchObject({ decision: 'dead-letter', calls: 3 });
-    expect(refused.undecided).toBe(waiting.undecided);
+    expect(refused.lastFailure).toBe(waiting.lastFailure);
     const another = next(waiting, failed('no stock yet'));
-    expect(another.undecided).toMatchObject({ error: { message: 'no stock yet' } });
-    const unrouted = failed('no price', { attempts: 0 });
-    expect(next(another, failed('no such topic', { unrouted })).undecided).toBe(unrouted);
+    expect(another.lastFailure).toMatchObject({ error: { message: 'no stock yet' } });
+    const pendingRouting = failed('no price', { attempts: 0 });
+    expect(
+      next(another, failed('no such topic', { pendingRouting: pendingRouting })).lastFailure,
+    ).toBe(pendingRouting);
   });
 });

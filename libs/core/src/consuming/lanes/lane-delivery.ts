@@ -2,7 +2,7 @@ import type { BrokerRecord } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
 import type { Assignment } from '../../model/records/assignment.js';
-import type { FailedBefore } from '../../model/outcomes/failed-before.js';
+import type { FailureSummary } from '../../model/outcomes/failed-before.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
 import type { RecordWait } from './waiting-records.js';
 
@@ -31,21 +31,25 @@ class LazySignal {
 }
 
 /** What became of the earlier hand-outs of a record. */
-export interface Past {
+export interface DeliveryHistory {
   readonly redeliveries: number;
   readonly failures: number;
   readonly calls: number;
-  readonly failedBefore?: FailedBefore;
+  readonly failureSummary?: FailureSummary;
   readonly decision?: RecordDecision;
   /** The failure by which it is to leave, once it can be written to where it belongs. */
-  readonly unrouted?: FailedOutcome;
+  readonly pendingRouting?: FailedOutcome;
   /** Its latest failure: somebody may decide about it. */
-  readonly undecided?: FailedOutcome;
+  readonly lastFailure?: FailedOutcome;
   /** It waits, wherever it comes from. */
   readonly wait?: RecordWait;
 }
 
-export const NO_PAST: Past = Object.freeze({ redeliveries: 0, failures: 0, calls: 0 });
+export const FIRST_DELIVERY: DeliveryHistory = Object.freeze({
+  redeliveries: 0,
+  failures: 0,
+  calls: 0,
+});
 
 /** One hand-out of one record by one lane. */
 export class LaneDelivery implements Delivery {
@@ -63,7 +67,7 @@ export class LaneDelivery implements Delivery {
 
   constructor(
     readonly record: BrokerRecord,
-    readonly past: Past,
+    readonly history: DeliveryHistory,
     receivedAt: number,
     readonly sessionIndex: number,
     readonly assignment?: Assignment,
@@ -80,31 +84,31 @@ export class LaneDelivery implements Delivery {
   }
 
   get redeliveries(): number {
-    return this.past.redeliveries;
+    return this.history.redeliveries;
   }
 
   get failures(): number {
-    return this.past.failures;
+    return this.history.failures;
   }
 
   get calls(): number {
-    return this.past.calls;
+    return this.history.calls;
   }
 
-  get failedBefore(): FailedBefore | undefined {
-    return this.past.failedBefore;
+  get failureSummary(): FailureSummary | undefined {
+    return this.history.failureSummary;
   }
 
   get decision(): RecordDecision | undefined {
-    return this.past.decision;
+    return this.history.decision;
   }
 
-  get unrouted(): FailedOutcome | undefined {
-    return this.past.unrouted;
+  get pendingRouting(): FailedOutcome | undefined {
+    return this.history.pendingRouting;
   }
 
-  get undecided(): FailedOutcome | undefined {
-    return this.past.undecided;
+  get lastFailure(): FailedOutcome | undefined {
+    return this.history.lastFailure;
   }
 
   /** When its handler began, by the monotonic clock; undefined for one that has answered. */
@@ -125,7 +129,7 @@ export class LaneDelivery implements Delivery {
     this.#trouble = undefined;
   }
 
-  settles(trouble?: Error): void {
+  onHandlerReturned(trouble?: Error): void {
     this.#startedAt = undefined;
     this.#trouble = trouble;
   }
@@ -150,7 +154,7 @@ export class LaneDelivery implements Delivery {
   }
 
   /** Nothing that has not begun with it is to begin any more. */
-  get isCalledOff(): boolean {
+  get isCancelled(): boolean {
     return this.#wait?.isAborted ?? false;
   }
 
@@ -160,28 +164,21 @@ export class LaneDelivery implements Delivery {
   }
 
   /** For the next hand-out, after this one failed; or was handed back, which is no attempt, as is a failure without a call. */
-  after(failure?: FailedOutcome): Past {
-    const { redeliveries, failures, calls, failedBefore, decision, unrouted, undecided } =
-      this.past;
-    const next = {
-      redeliveries: redeliveries + 1,
-      failures,
-      calls,
-      ...(failedBefore && { failedBefore }),
-      ...(decision && { decision }),
-      ...(unrouted && { unrouted }),
-      ...(undecided && { undecided }),
-    };
+  historyAfter(failure?: FailedOutcome): DeliveryHistory {
+    const { history } = this;
+    const next = { ...history, redeliveries: history.redeliveries + 1 };
+    // The wait belongs to the delivery that is over.
+    delete (next as { wait?: RecordWait }).wait;
     if (!failure) return next;
-    const { attempts = 1, remember } = failure;
+    const { attempts = 1, failureSummary, pendingRouting } = failure;
     return {
       ...next,
-      failures: failures + (attempts > 0 ? 1 : 0),
-      calls: calls + attempts,
-      ...(remember && { failedBefore: remember }),
-      ...(failure.unrouted && { unrouted: failure.unrouted }),
-      // One without a call tells of what is tried since, not of the record.
-      ...(attempts > 0 && { undecided: failure.unrouted ?? failure }),
+      failures: history.failures + (attempts > 0 ? 1 : 0),
+      calls: history.calls + attempts,
+      ...(failureSummary && { failureSummary }),
+      ...(pendingRouting && { pendingRouting }),
+      // Failures without a handler call do not replace the last handler failure.
+      ...(attempts > 0 && { lastFailure: pendingRouting ?? failure }),
     };
   }
 

@@ -3,21 +3,21 @@ import type { Backoff, Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { HandlerSlots } from './handler-slots.js';
-import type { IntakeSettings } from '../session/intake.js';
+import type { ConsumingSettings } from '../session/consuming-session.js';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { LaneMemory } from './buffer-limit.js';
+import type { BufferLimit } from './buffer-limit.js';
 import type { ProgressParts } from '../commits/partition-progress.js';
 import type { PartitionLane } from './partition-lane.js';
-import type { Tally } from '../session/record-counters.js';
+import type { RecordCounters } from '../session/record-counters.js';
 
 /** Why a lane stopped at a record. Without a delay, intake's own backoff decides. */
-export type Setback =
+export type UnfinishedResult =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs?: number }
   | { readonly kind: 'undecided'; readonly error: Error; readonly offset: number }
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
 
 /** What the whole partition is to be held for. */
-export type Hold =
+export type LanePause =
   | { readonly kind: 'failed'; readonly error: Error; readonly delayMs: number }
   | UndecidedRecord
   /** `isChosen`: somebody wants this delay, and not only any. */
@@ -26,20 +26,20 @@ export type Hold =
   | { readonly kind: 'slice-cut' };
 
 /** A record that its partition waits for until somebody decides. */
-export type UndecidedRecord = Extract<Setback, { kind: 'undecided' }>;
+export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
 /** Whom a lane tells. */
 export interface LaneObserver {
   /** Something is done that is not committed yet. */
-  onDone(lane: PartitionLane): void;
+  onProgress(lane: PartitionLane): void;
   /** Resolves when what is done by now is committed, or never will be from here. */
   whenStored(lane: PartitionLane): Promise<void>;
   /** The lane stands at the first record that is to come again, and is to be held for a while. */
-  onHold(lane: PartitionLane, hold: Hold): void;
+  onPause(lane: PartitionLane, pause: LanePause): void;
   /** Some of its records begin to wait while others go on, or none does any more. */
   onWaiting(lane: PartitionLane): void;
   /** It has room again after it had too much. */
-  onRoom(lane: PartitionLane): void;
+  onBufferSpace(lane: PartitionLane): void;
   /** A handler did not answer at once. */
   onRunning(lane: PartitionLane): void;
   /** A handler ended after the lane had: whatever it did is not committed. */
@@ -67,19 +67,19 @@ export interface CommitPolicy {
 export interface LaneParts {
   readonly processor: RecordProcessor;
   readonly runtime: Runtime;
-  readonly tally: Tally;
+  readonly counters: RecordCounters;
   readonly settings: Pick<
-    IntakeSettings,
+    ConsumingSettings,
     'maxPollRecords' | 'maxPollIntervalMs' | 'failureBackoff'
   >;
   readonly commits: CommitPolicy;
-  readonly memory: LaneMemory;
+  readonly bufferLimit: BufferLimit;
   readonly progress: ProgressParts;
   readonly sessionIndex: number;
   readonly observer: LaneObserver;
   readonly membership?: Membership;
   /** Handlers of earlier assignments of the partition that still run in this process. */
-  readonly predecessors: readonly LaneDelivery[];
+  readonly previousHandlers: readonly LaneDelivery[];
 }
 
 export interface KeyedLaneParts extends LaneParts {
@@ -89,22 +89,22 @@ export interface KeyedLaneParts extends LaneParts {
 }
 
 /** The wait of a whole partition for the record that was set back. */
-export function holdOf(setback: Setback, backoff: Backoff): Hold {
-  switch (setback.kind) {
+export function pauseFor(unfinished: UnfinishedResult, backoff: Backoff): LanePause {
+  switch (unfinished.kind) {
     case 'undecided':
-      return setback;
+      return unfinished;
     case 'failed':
-      return { ...setback, delayMs: delayOf(setback, backoff) };
+      return { ...unfinished, delayMs: redeliveryDelay(unfinished, backoff) };
     case 'handed-back': {
-      const isChosen = (setback.delayMs ?? 0) > 0;
-      return { kind: 'handed-back', isChosen, delayMs: delayOf(setback, backoff) };
+      const isChosen = (unfinished.delayMs ?? 0) > 0;
+      return { kind: 'handed-back', isChosen, delayMs: redeliveryDelay(unfinished, backoff) };
     }
   }
 }
 
 /** How long a record waits that is to come again. */
-export function delayOf(
-  { kind, delayMs }: Exclude<Setback, UndecidedRecord>,
+export function redeliveryDelay(
+  { kind, delayMs }: Exclude<UnfinishedResult, UndecidedRecord>,
   backoff: Backoff,
 ): number {
   if (kind === 'failed') return delayMs ?? backoff.next();

@@ -1,11 +1,11 @@
 import type { TopicPartition } from '@nest-event-bus/broker';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { LaneMemory } from './buffer-limit.js';
-import type { LingeringHandlers, WorkingSession } from '../session/lingering-handlers.js';
+import type { BufferLimit } from './buffer-limit.js';
+import type { LingeringHandlers, HandlerOwner } from '../session/lingering-handlers.js';
 import type { PartitionLane } from './partition-lane.js';
 
 /** The lanes of the partitions that are ours, and those of earlier assignments whose handler still runs. */
-export class Lanes implements Iterable<PartitionLane>, WorkingSession {
+export class Lanes implements Iterable<PartitionLane>, HandlerOwner {
   readonly #topics = new Map<string, (PartitionLane | undefined)[]>();
   readonly #all = new Set<PartitionLane>();
   readonly #lingering = new Set<PartitionLane>();
@@ -13,9 +13,9 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
 
   constructor(
     private readonly handlers: LingeringHandlers,
-    private readonly memory: LaneMemory,
+    private readonly bufferLimit: BufferLimit,
   ) {
-    this.#leave = handlers.join(this);
+    this.#leave = handlers.register(this);
   }
 
   /** No lane is added any more; what still runs is known to the container. */
@@ -47,19 +47,19 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
     if (!lanes) this.#topics.set(topic, (lanes = []));
     lanes[partition] = lane;
     this.#all.add(lane);
-    this.memory.enter();
+    this.bufferLimit.addLane();
   }
 
   /** Of a lane that has ended. Its handler may go on; until it is done nobody else gets the partition's records here. */
   remove(lane: PartitionLane): void {
     const { topic, partition } = lane;
     if (this.get(topic, partition) === lane) delete this.#topics.get(topic)?.[partition];
-    if (this.#all.delete(lane)) this.memory.leave();
+    if (this.#all.delete(lane)) this.bufferLimit.removeLane();
     const { running } = lane;
     if (running.length === 0) return;
     this.handlers.add(lane.name, running);
     this.#lingering.add(lane);
-    void lane.whenQuiet().then(() => this.#lingering.delete(lane));
+    void lane.whenIdle().then(() => this.#lingering.delete(lane));
   }
 
   get lingering(): readonly PartitionLane[] {
@@ -67,11 +67,11 @@ export class Lanes implements Iterable<PartitionLane>, WorkingSession {
   }
 
   /** Of whatever session of the container, and of earlier ones, that this partition was assigned to before. */
-  predecessorsOf(partition: string): readonly LaneDelivery[] {
+  previousHandlersOf(partition: string): readonly LaneDelivery[] {
     return this.handlers.of(partition, this);
   }
 
-  atWorkOn(partition: string): readonly LaneDelivery[] {
+  runningOn(partition: string): readonly LaneDelivery[] {
     return [...this.#all].flatMap((lane) => (lane.name === partition ? lane.running : []));
   }
 

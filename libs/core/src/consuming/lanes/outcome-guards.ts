@@ -19,11 +19,11 @@ export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }
 
-export function noOutcome(): Outcome {
+export function missingOutcome(): Outcome {
   const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
   return { kind: 'failed', error };
 }
 
-export function failedBy(thrown: unknown): Outcome {
+export function failedOutcome(thrown: unknown): Outcome {
   return { kind: 'failed', error: asError(thrown) };
 }

@@ -1,12 +1,12 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
-import { reconciles, watched } from '../session/intake-world.spec-support.js';
-import { GateBench, recordsOf } from '../session/scripted-session.spec-support.js';
+import { reconciles, watched } from '../session/consuming-test-bed.spec-support.js';
+import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 describe('a lane', () => {
   it('does what is answered at once without giving up its turn, and says so once per slice', () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
     lane.run();
@@ -17,7 +17,7 @@ describe('a lane', () => {
   });
 
   it('takes only its part of what was polled', () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2, 3), 1, 3, 0);
     lane.run();
@@ -26,72 +26,74 @@ describe('a lane', () => {
 
   it('that is held finishes what runs, drops the rest, and is released behind it', async () => {
     const gate = new Deferred<Outcome>();
-    const bench = new GateBench((offset) => (offset === 1 ? gate.promise : succeeded));
+    const bench = new LaneTestBed((offset) => (offset === 1 ? gate.promise : succeeded));
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
     lane.run();
-    lane.hold();
+    lane.pause();
     expect([lane.backlog, lane.tracker.next, lane.tracker.watermark]).toEqual([0, 2, 1]);
-    lane.release();
+    lane.resume();
     lane.offer(recordsOf(2, 3), 0, 2, 0);
     lane.run();
     expect(bench.handled).toEqual([0, 1]);
     gate.resolve(succeeded);
     await bench.runtime.settle();
     expect([bench.handled, lane.tracker.watermark]).toEqual([[0, 1, 2, 3], 4]);
-    expect(reconciles(bench.tally.counts)).toBe(true);
+    expect(reconciles(bench.counters.counts)).toBe(true);
   });
 
   it('that has ended counts what ends later, and moves nothing', async () => {
     const gate = new Deferred<Outcome>();
-    const bench = new GateBench(() => gate.promise);
+    const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1), 0, 2, 0);
     lane.run();
     lane.end();
-    const quiet = watched(lane.whenQuiet());
+    const quiet = watched(lane.whenIdle());
     await bench.runtime.settle();
     expect(quiet.ended).toBe(false);
     gate.resolve(succeeded);
     await bench.runtime.settle();
     expect(quiet.ended).toBe(true);
     expect([bench.late, lane.commitPoint(), bench.done]).toEqual([['0 succeeded'], undefined, 0]);
-    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 1, inFlight: 0 });
+    expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 1, inFlight: 0 });
   });
 
   it('says what was done before whoever waits for quiet goes on', async () => {
     const gate = new Deferred<Outcome>();
-    const bench = new GateBench(() => gate.promise);
+    const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1), 0, 2, 0);
     lane.run();
-    lane.hold();
-    const done = lane.whenQuiet().then(() => bench.done);
+    lane.pause();
+    const done = lane.whenIdle().then(() => bench.done);
     gate.resolve(succeeded);
     expect(await done).toBe(1);
   });
 
   it('stands at the failed record, with the ones behind it given back', () => {
     const error = new Error('no');
-    const bench = new GateBench((offset) => (offset === 1 ? { kind: 'failed', error } : succeeded));
+    const bench = new LaneTestBed((offset) =>
+      offset === 1 ? { kind: 'failed', error } : succeeded,
+    );
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
     lane.run();
-    expect(lane.isHeld).toBe(true);
+    expect(lane.isPaused).toBe(true);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
-    expect(bench.holds).toMatchObject([{ kind: 'failed', error }]);
-    expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
+    expect(bench.pauses).toMatchObject([{ kind: 'failed', error }]);
+    expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
   });
 
   it('passes at once what was done behind the failed record, when that one is done', async () => {
     const failed: Outcome = { kind: 'failed', error: new Error('no') };
     const answers = [[succeeded, failed, succeeded], [succeeded]];
-    const bench = new GateBench(undefined, () => answers.shift() ?? []);
+    const bench = new LaneTestBed(undefined, () => answers.shift() ?? []);
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
     lane.run();
     await bench.runtime.settle();
-    lane.release();
+    lane.resume();
     lane.offer(recordsOf(1), 0, 1, 0);
     lane.run();
     await bench.runtime.settle();
@@ -102,7 +104,7 @@ describe('a lane', () => {
   class Stretches {
     readonly calls: number[][] = [];
     #answer = new Deferred<readonly Outcome[]>();
-    readonly bench = new GateBench(undefined, (slice) => {
+    readonly bench = new LaneTestBed(undefined, (slice) => {
       this.calls.push(slice.map(({ record }) => record.offset));
       this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal!));
       return this.#answer.promise;
@@ -133,7 +135,7 @@ describe('a lane', () => {
     await stretches.answer(succeeded);
     expect(calls).toEqual([[0, 1, 2], [1, 2], [3]]);
     expect(lane.tracker.watermark).toBe(4);
-    expect(bench.tally.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
+    expect(bench.counters.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
   });
 
   it('begins the clock of a handler with its call', async () => {
@@ -153,10 +155,10 @@ describe('a lane', () => {
     stretches.start(0, 1, 2, 3);
     await bench.runtime.advance(42_001);
     await stretches.answer(succeeded);
-    expect(bench.holds).toEqual([{ kind: 'slice-cut' }]);
+    expect(bench.pauses).toEqual([{ kind: 'slice-cut' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
-    expect(bench.tally.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
-    lane.release();
+    expect(bench.counters.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
+    lane.resume();
     stretches.start(1, 2, 3);
     expect(calls).toEqual([
       [0, 1, 2],
@@ -171,15 +173,15 @@ describe('a lane', () => {
     const stretches = new Stretches();
     const { bench, lane, calls } = stretches;
     stretches.start(0, 1, 2, 3);
-    lane.hold();
+    lane.pause();
     lane.abortWaits(new DeliveryAbortedException('paused'));
-    const quiet = watched(lane.whenQuiet());
-    if (isReleased) lane.release();
+    const quiet = watched(lane.whenIdle());
+    if (isReleased) lane.resume();
     await stretches.answer(succeeded);
     expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
-    expect([lane.tracker.watermark, lane.tracker.next, lane.isHeld]).toEqual([1, 1, true]);
-    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
-    lane.release();
+    expect([lane.tracker.watermark, lane.tracker.next, lane.isPaused]).toEqual([1, 1, true]);
+    expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
+    lane.resume();
     stretches.start(1, 2, 3);
     expect(calls.at(-1)).toEqual([1, 2, 3]);
     expect(stretches.signals.at(-1)?.aborted).toBe(false);
@@ -194,7 +196,7 @@ describe('a lane', () => {
     await stretches.answer(succeeded);
     await ended;
     expect([calls.length, bench.late, lane.commitPoint()]).toEqual([1, ['0 succeeded'], undefined]);
-    expect(bench.tally.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
+    expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
   });
 
   it('stands at the record that failed, with what a call has not come to given back', async () => {
@@ -202,13 +204,13 @@ describe('a lane', () => {
     const { bench, lane } = stretches;
     stretches.start(0, 1, 2, 3);
     await stretches.answer(succeeded, { kind: 'failed', error: new Error('no') });
-    expect(bench.holds).toMatchObject([{ kind: 'failed' }]);
+    expect(bench.pauses).toMatchObject([{ kind: 'failed' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
-    expect(bench.tally.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
+    expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
   });
 
   it('knows where its records are when taking them goes wrong', async () => {
-    const bench = new GateBench(undefined, (slice) => slice.map(() => succeeded));
+    const bench = new LaneTestBed(undefined, (slice) => slice.map(() => succeeded));
     const dueAt = ({ offset }: { readonly offset: number }): number => {
       if (offset === 2) throw new TypeError('no time');
       return 0;
@@ -217,9 +219,9 @@ describe('a lane', () => {
     lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
     lane.run();
     await bench.runtime.settle();
-    expect(bench.holds).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
+    expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
     expect([lane.tracker.watermark, lane.tracker.next]).toEqual([0, 0]);
-    expect(bench.tally.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
+    expect(bench.counters.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
   });
 
   it('says that it is quiet, and where its records are, when telling of a late end goes wrong', async () => {
@@ -227,14 +229,14 @@ describe('a lane', () => {
     const { bench, lane } = stretches;
     stretches.start(0, 1, 2);
     lane.end();
-    const quiet = watched(lane.whenQuiet());
+    const quiet = watched(lane.whenIdle());
     bench.onLate = () => {
       throw new Error('no log');
     };
     await stretches.answer(succeeded, succeeded, succeeded);
     expect(quiet.ended).toBe(true);
-    expect(bench.tally.counts).toMatchObject({ received: 3, inFlight: 0 });
-    expect(reconciles(bench.tally.counts)).toBe(true);
+    expect(bench.counters.counts).toMatchObject({ received: 3, inFlight: 0 });
+    expect(reconciles(bench.counters.counts)).toBe(true);
   });
 
   it.each([
@@ -248,15 +250,15 @@ describe('a lane', () => {
       },
     ],
   ])('treats %s for a slice as failures', async (_, processSlice) => {
-    const bench = new GateBench(undefined, processSlice);
+    const bench = new LaneTestBed(undefined, processSlice);
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1), 0, 2, 0);
     lane.run();
     await bench.runtime.settle();
-    expect(lane.isHeld).toBe(true);
-    expect(bench.holds).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
-    expect(bench.tally.counts.failed).toBeGreaterThan(0);
-    expect(reconciles(bench.tally.counts)).toBe(true);
+    expect(lane.isPaused).toBe(true);
+    expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);
+    expect(bench.counters.counts.failed).toBeGreaterThan(0);
+    expect(reconciles(bench.counters.counts)).toBe(true);
     expect(lane.tracker.watermark).toBeLessThan(2);
   });
 });

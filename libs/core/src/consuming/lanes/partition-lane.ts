@@ -7,19 +7,19 @@ import type {
 import { Backoff, Deferred } from '@nest-event-bus/broker/runtime';
 import type { Assignment, CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { isOutcome, noOutcome } from './outcome-guards.js';
+import { isOutcome, missingOutcome } from './outcome-guards.js';
 import type { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { DueWait } from './due-wait.js';
 import type { Decision } from '../../model/outcomes/delivery.js';
-import { LaneDelivery, NO_PAST, type Past } from './lane-delivery.js';
-import type { Hold, LaneParts, Setback } from './lane-parts.js';
+import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-delivery.js';
+import type { LanePause, LaneParts, UnfinishedResult } from './lane-parts.js';
 import type { OffsetTracker } from '../commits/offset-tracker.js';
-import { nameOf } from './partition-name.js';
+import { partitionName } from './partition-name.js';
 import { PartitionProgress } from '../commits/partition-progress.js';
 import { PendingQueue } from './pending-queue.js';
 import type { WaitingRecords } from './waiting-records.js';
 
-type Phase = 'open' | 'held' | 'ended';
+type Phase = 'open' | 'paused' | 'ended';
 
 /**
  * One assignment of one partition, from the records that were read to what is to be committed.
@@ -36,16 +36,16 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   readonly partition: number;
   readonly name: string;
   /** More is buffered than is good: nothing is asked for meanwhile. */
-  isCrowded = false;
+  isBackpressured = false;
   protected readonly pending = new PendingQueue();
   protected readonly progress: PartitionProgress;
   readonly #due: DueWait | undefined;
   /** Of records that were handed out and are not done. */
-  readonly #pasts = new Map<number, Past>();
-  #heldBytes = 0;
+  readonly #histories = new Map<number, DeliveryHistory>();
+  #bufferedBytes = 0;
   #phase: Phase = 'open';
-  #cutOff: readonly LaneDelivery[] = [];
-  #quiet: Deferred | undefined;
+  #interrupted: readonly LaneDelivery[] = [];
+  #idle: Deferred | undefined;
 
   constructor(
     assigned: AssignedPartition,
@@ -54,7 +54,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     const { topic, partition } = assigned;
     this.topic = topic;
     this.partition = partition;
-    this.name = nameOf(topic, partition);
+    this.name = partitionName(topic, partition);
     this.progress = new PartitionProgress(assigned, parts.progress);
     const { processor, runtime } = parts;
     if (processor.dueAt)
@@ -72,7 +72,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   abstract get backlog(): number;
 
   /** Nothing more is to be read for it at the moment. */
-  abstract get hasEnough(): boolean;
+  abstract get isBufferFull(): boolean;
 
   /** Goes on with what is pending; what can be done at once is done when this returns. */
   abstract run(): void;
@@ -81,8 +81,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.progress.tracker;
   }
 
-  get isHeld(): boolean {
-    return this.#phase === 'held';
+  get isPaused(): boolean {
+    return this.#phase === 'paused';
   }
 
   get hasEnded(): boolean {
@@ -90,12 +90,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /** Those that a handler had when it ended: what that does comes to nothing, and they are delivered again. */
-  get cutOff(): readonly LaneDelivery[] {
-    return this.#cutOff;
+  get interrupted(): readonly LaneDelivery[] {
+    return this.#interrupted;
   }
 
   /** Its first record is not due yet. */
-  get isWaiting(): boolean {
+  get waitsForDueTime(): boolean {
     return this.#due?.isWaiting ?? false;
   }
 
@@ -120,8 +120,8 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;
       if (!this.progress.receive(record)) continue;
-      const past = this.#pasts.size === 0 ? NO_PAST : this.pastOf(record.offset);
-      const delivery = new LaneDelivery(record, past, receivedAt, sessionIndex, this);
+      const history = this.#histories.size === 0 ? FIRST_DELIVERY : this.historyOf(record.offset);
+      const delivery = new LaneDelivery(record, history, receivedAt, sessionIndex, this);
       this.pending.add(delivery);
       this.received(delivery);
     }
@@ -129,35 +129,35 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** It has failed here, and is not done. */
   hasFailed(offset: number): boolean {
-    return this.pastOf(offset).failures > 0;
+    return this.historyOf(offset).failures > 0;
   }
 
   /** What becomes of a record whose partition waited for somebody to say. */
   decide(offset: number, decision: Decision): void {
-    const { decision: _, ...past } = this.pastOf(offset);
-    this.#pasts.set(offset, decision === 'retry' ? past : { ...past, decision });
+    const { decision: _, ...history } = this.historyOf(offset);
+    this.#histories.set(offset, decision === 'retry' ? history : { ...history, decision });
   }
 
   /** Nothing more is handed out. What is pending is dropped, to be read again from `tracker.next` on. */
-  hold(): void {
-    if (this.#phase === 'open') this.#phase = 'held';
-    this.#drop();
+  pause(): void {
+    if (this.#phase === 'open') this.#phase = 'paused';
+    this.#dropBuffered();
   }
 
-  release(): void {
-    if (this.#phase === 'held') this.#phase = 'open';
+  resume(): void {
+    if (this.#phase === 'paused') this.#phase = 'open';
   }
 
   /** The assignment is over, or its time is: what ends from now on does not move the watermark. */
   end(): void {
-    if (this.#phase !== 'ended') this.#cutOff = this.running;
+    if (this.#phase !== 'ended') this.#interrupted = this.running;
     this.#phase = 'ended';
-    this.#drop();
+    this.#dropBuffered();
   }
 
   /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
-  disown(): void {
-    this.progress.disown();
+  stopCommitting(): void {
+    this.progress.stopCommitting();
   }
 
   abort(reason: DeliveryAbortedException): void {
@@ -169,9 +169,9 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /** Resolves when no handler runs. Asked of a lane that is held or has ended. */
-  whenQuiet(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.running.length === 0) return Promise.resolve();
-    return (this.#quiet ??= new Deferred()).promise;
+    return (this.#idle ??= new Deferred()).promise;
   }
 
   /** What is to be committed; undefined when nothing is new. */
@@ -190,25 +190,27 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   confirm(commit: OffsetCommit): void {
     this.progress.confirm(commit);
-    this.tellRoom();
+    this.notifyBufferSpace();
   }
 
   /** It waits here, or is at work, until it is settled or dropped. */
   protected received(delivery: LaneDelivery): void {
-    this.parts.tally.received();
-    this.#heldBytes += bytesOf(delivery);
+    this.parts.counters.received();
+    this.#bufferedBytes += bytesOf(delivery);
   }
 
   /** These are handed out by somebody else, or here once they are read again. */
   protected dropped(deliveries: readonly LaneDelivery[]): void {
-    this.parts.tally.dropped(deliveries.length);
-    for (const delivery of deliveries) this.#heldBytes -= bytesOf(delivery);
+    this.parts.counters.dropped(deliveries.length);
+    for (const delivery of deliveries) this.#bufferedBytes -= bytesOf(delivery);
   }
 
   /** By the bytes of what it holds. Far apart, so that the fetching does not start and stop for each record. */
-  protected get isHeavy(): boolean {
-    const { enoughBytes } = this.parts.memory;
-    return this.#heldBytes >= (this.isCrowded ? enoughBytes / 2 : enoughBytes);
+  protected get exceedsByteLimit(): boolean {
+    const { bytesPerPartition } = this.parts.bufferLimit;
+    return (
+      this.#bufferedBytes >= (this.isBackpressured ? bytesPerPartition / 2 : bytesPerPartition)
+    );
   }
 
   /** Gives up what waits for its turn: it is not done, and it is not at work. */
@@ -222,22 +224,25 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   protected mayTake(): boolean {
     const { first } = this.pending;
     if (this.#phase !== 'open' || !first) return false;
-    return this.#due === undefined || this.#due.admits(first);
+    return this.#due === undefined || this.#due.isDue(first);
   }
 
-  protected pastOf(offset: number): Past {
-    return this.#pasts.get(offset) ?? NO_PAST;
+  protected historyOf(offset: number): DeliveryHistory {
+    return this.#histories.get(offset) ?? FIRST_DELIVERY;
   }
 
-  protected remember(offset: number, past: Past): void {
-    this.#pasts.set(offset, past);
+  protected remember(offset: number, history: DeliveryHistory): void {
+    this.#histories.set(offset, history);
   }
 
   /** Counts what became of it; gives what keeps its record from being done, if anything does. */
-  protected settle(delivery: LaneDelivery, given: Outcome | undefined): Setback | undefined {
-    const outcome = isOutcome(given) ? given : noOutcome();
-    this.parts.tally.settled(outcome.kind);
-    this.#heldBytes -= bytesOf(delivery);
+  protected settle(
+    delivery: LaneDelivery,
+    given: Outcome | undefined,
+  ): UnfinishedResult | undefined {
+    const outcome = isOutcome(given) ? given : missingOutcome();
+    this.parts.counters.settled(outcome.kind);
+    this.#bufferedBytes -= bytesOf(delivery);
     delivery.end();
     if (this.#phase === 'ended') {
       this.parts.observer.onLate(this, delivery, outcome);
@@ -250,26 +255,26 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
       case 'retried':
       case 'dead-lettered':
         this.progress.tracker.complete(offset);
-        if (this.#pasts.size > 0) this.#pasts.delete(offset);
+        if (this.#histories.size > 0) this.#histories.delete(offset);
         return undefined;
       case 'failed': {
         const { error, delayMs, until } = outcome;
-        this.#pasts.set(offset, delivery.after(outcome));
+        this.#histories.set(offset, delivery.historyAfter(outcome));
         if (until === 'decided') return { kind: 'undecided', error, offset };
         return { kind: 'failed', error, ...(delayMs !== undefined && { delayMs }) };
       }
       case 'handed-back': {
         const { delayMs } = outcome;
-        this.#pasts.set(offset, delivery.after());
+        this.#histories.set(offset, delivery.historyAfter());
         return { kind: 'handed-back', ...(delayMs !== undefined && { delayMs }) };
       }
     }
   }
 
   /** The whole partition is to wait. */
-  protected stand(hold: Hold): void {
-    if (this.#phase === 'open') this.#phase = 'held';
-    this.parts.observer.onHold(this, hold);
+  protected pausePartition(pause: LanePause): void {
+    if (this.#phase === 'open') this.#phase = 'paused';
+    this.parts.observer.onPause(this, pause);
   }
 
   protected newBackoff(): Backoff {
@@ -277,28 +282,28 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /** Whoever waits for quiet can commit what has just ended. */
-  protected tellQuiet(): void {
-    this.#quiet?.resolve();
-    this.#quiet = undefined;
+  protected notifyIdle(): void {
+    this.#idle?.resolve();
+    this.#idle = undefined;
   }
 
-  protected get isAwaited(): boolean {
-    return this.#quiet !== undefined;
+  protected get isIdleAwaited(): boolean {
+    return this.#idle !== undefined;
   }
 
-  protected tellRoom(): void {
-    if (this.isCrowded && !this.hasEnough) this.parts.observer.onRoom(this);
+  protected notifyBufferSpace(): void {
+    if (this.isBackpressured && !this.isBufferFull) this.parts.observer.onBufferSpace(this);
   }
 
-  #drop(): void {
-    this.#due?.callOff();
+  #dropBuffered(): void {
+    this.#due?.cancel();
     this.dropWaiting();
   }
 }
 
 /** What the objects around a record take. */
-const AROUND_A_RECORD = 400;
+const RECORD_OVERHEAD_BYTES = 400;
 
 function bytesOf({ record }: LaneDelivery): number {
-  return record.sizeInBytes + AROUND_A_RECORD;
+  return record.sizeInBytes + RECORD_OVERHEAD_BYTES;
 }

@@ -1,9 +1,9 @@
-import { LaneDelivery, NO_PAST } from './lane-delivery.js';
+import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
 import { PendingQueue } from './pending-queue.js';
-import { recordsOf } from '../session/scripted-session.spec-support.js';
+import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 const delivery = (offset: number): LaneDelivery =>
-  new LaneDelivery(recordsOf(offset)[0]!, NO_PAST, 0, 0);
+  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0);
 
 describe('what waits for its turn', () => {
   it('comes in the order of the log, however long the queue is never empty', () => {

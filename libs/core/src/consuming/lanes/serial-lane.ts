@@ -2,12 +2,12 @@ import type { AssignedPartition } from '@nest-event-bus/broker';
 import type { Backoff } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
 import { isFinal, type Outcome } from '../../model/outcomes/outcome.js';
-import { failedBy, isPending, noOutcome } from './outcome-guards.js';
+import { failedOutcome, isPending, missingOutcome } from './outcome-guards.js';
 import { LaneDelivery } from './lane-delivery.js';
-import { holdOf, type LaneParts, type Setback } from './lane-parts.js';
+import { pauseFor, type LaneParts, type UnfinishedResult } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
-import { whenOutlived } from '../session/previous-handlers.js';
+import { waitForPreviousHandlers } from '../session/previous-handlers.js';
 
 /** Hands out the records of its partition one after the other, or slice by slice. One that is set back holds them all. */
 export class SerialLane extends PartitionLane {
@@ -21,12 +21,12 @@ export class SerialLane extends PartitionLane {
   /** The same by the monotonic clock. */
   #sliceSince = 0;
   #backoff: Backoff | undefined;
-  #predecessors: readonly LaneDelivery[];
+  #previousHandlers: readonly LaneDelivery[];
   readonly #valve: PollIntervalSafetyValve;
 
   constructor(assigned: AssignedPartition, parts: LaneParts) {
     super(assigned, parts);
-    this.#predecessors = parts.predecessors;
+    this.#previousHandlers = parts.previousHandlers;
     this.#valve = new PollIntervalSafetyValve(parts.runtime, parts.settings.maxPollIntervalMs);
   }
 
@@ -39,15 +39,15 @@ export class SerialLane extends PartitionLane {
     return this.pending.size;
   }
 
-  get hasEnough(): boolean {
-    return this.pending.size >= this.parts.settings.maxPollRecords || this.isHeavy;
+  get isBufferFull(): boolean {
+    return this.pending.size >= this.parts.settings.maxPollRecords || this.exceedsByteLimit;
   }
 
   run(): void {
-    if (this.#isWorking || this.isWaiting) return;
-    if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onBroken);
+    if (this.#isWorking || this.waitsForDueTime) return;
+    if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
     // Nothing but records that were done already: the watermark has passed them.
-    else if (this.isOpen && this.commitPoint()) this.parts.observer.onDone(this);
+    else if (this.isOpen && this.commitPoint()) this.parts.observer.onProgress(this);
   }
 
   protected dropWaiting(): void {
@@ -61,9 +61,9 @@ export class SerialLane extends PartitionLane {
   async #work(): Promise<void> {
     this.#isWorking = true;
     const { processor, commits, observer, runtime, settings } = this.parts;
-    if (this.#predecessors.length > 0) {
-      await whenOutlived(runtime, this.#predecessors, settings.maxPollIntervalMs);
-      this.#predecessors = [];
+    if (this.#previousHandlers.length > 0) {
+      await waitForPreviousHandlers(runtime, this.#previousHandlers, settings.maxPollIntervalMs);
+      this.#previousHandlers = [];
     }
     const isStrict = commits.waits && commits.after === 'record';
     while (this.mayTake()) {
@@ -82,11 +82,11 @@ export class SerialLane extends PartitionLane {
             mayBeLate = isPending(answer);
             outcome = isPending(answer) ? await this.#watched(delivery, answer) : answer;
           } catch (error) {
-            outcome = failedBy(error);
+            outcome = failedOutcome(error);
           }
           this.#running = undefined;
           this.#conclude(delivery, outcome);
-          if (this.isAwaited) this.#becomeQuiet();
+          if (this.isIdleAwaited) this.#becomeIdle();
           if (isStrict) await observer.whenStored(this);
           if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
             await this.#cutSlice();
@@ -116,31 +116,31 @@ export class SerialLane extends PartitionLane {
     while (this.#slice.length > 0) {
       const outcomes = await this.#outcomesOf(this.#slice);
       this.#running = undefined;
-      this.#concludeStretch(outcomes);
+      this.#concludeSegment(outcomes);
       const [next] = this.#slice;
       if (!next) break;
       if (!this.isOpen) this.#giveBackSlice();
-      else if (next.isCalledOff) this.#comeAgain();
+      else if (next.isCancelled) this.#redeliverRest();
       else if (this.#valve.check(this.#sliceSince)) await this.#cutSlice();
     }
-    if (this.isAwaited) this.#becomeQuiet();
+    if (this.isIdleAwaited) this.#becomeIdle();
   }
 
   /** Behind a record that stays in its place nothing of the slice is begun. */
-  #concludeStretch(outcomes: readonly Outcome[]): void {
-    const stretch = this.#slice.slice(0, outcomes.length);
+  #concludeSegment(outcomes: readonly Outcome[]): void {
+    const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: number[] = [];
-    stretch.forEach((delivery, index) => {
-      const outcome = outcomes[index] ?? noOutcome();
+    segment.forEach((delivery, index) => {
+      const outcome = outcomes[index] ?? missingOutcome();
       if (isFinal(outcome) || this.hasEnded) this.#conclude(delivery, outcome);
       else unfinished.push(index);
     });
-    this.#slice = this.#slice.slice(stretch.length);
+    this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0) return;
     this.#giveBackSlice();
     // The lane is rewound to the first that is unfinished, so that one goes last.
     for (const index of unfinished.toReversed())
-      this.#conclude(stretch[index] as LaneDelivery, outcomes[index] ?? noOutcome(), {
+      this.#conclude(segment[index] as LaneDelivery, outcomes[index] ?? missingOutcome(), {
         isFirst: index === unfinished[0],
       });
   }
@@ -149,11 +149,11 @@ export class SerialLane extends PartitionLane {
     try {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
-      if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCalledOff) return outcomes;
+      if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCancelled) return outcomes;
       // It would come to nothing the next time, too.
-      return [noOutcome()];
+      return [missingOutcome()];
     } catch (error) {
-      return slice.map(() => failedBy(error));
+      return slice.map(() => failedOutcome(error));
     }
   }
 
@@ -173,10 +173,10 @@ export class SerialLane extends PartitionLane {
   }
 
   /** What is left of the slice, in another one. */
-  #comeAgain(): void {
+  #redeliverRest(): void {
     this.#giveBackSlice();
     this.dropWaiting();
-    this.stand({ kind: 'slice-cut' });
+    this.pausePartition({ kind: 'slice-cut' });
   }
 
   /** From here on others have a turn while the handler runs. */
@@ -196,59 +196,59 @@ export class SerialLane extends PartitionLane {
   }
 
   #conclude(delivery: LaneDelivery, outcome: Outcome, { isFirst = true } = {}): void {
-    const setback = this.settle(delivery, outcome);
-    if (setback) return this.#standStill(delivery, setback, isFirst);
+    const unfinished = this.settle(delivery, outcome);
+    if (unfinished) return this.#rewindAndPause(delivery, unfinished, isFirst);
     if (this.hasEnded) return;
     this.#hasProgress = true;
     this.#backoff = undefined;
     const { commits, observer } = this.parts;
-    if (commits.after === 'record') observer.onDone(this);
+    if (commits.after === 'record') observer.onProgress(this);
   }
 
   /** The partition waits, and goes on at this record: nothing overtakes it. */
-  #standStill({ record }: LaneDelivery, setback: Setback, isFirst: boolean): void {
+  #rewindAndPause({ record }: LaneDelivery, unfinished: UnfinishedResult, isFirst: boolean): void {
     this.dropWaiting();
     this.tracker.rewindTo(record.offset);
-    if (isFirst) this.stand(holdOf(setback, (this.#backoff ??= this.newBackoff())));
+    if (isFirst) this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
   }
 
   /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
   async #cutSlice(): Promise<void> {
     if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
-    const { tally, observer } = this.parts;
-    tally.sliceCut();
+    const { counters, observer } = this.parts;
+    counters.sliceCut();
     this.#endSlice();
     await observer.whenStored(this);
-    if (this.isOpen) this.#comeAgain();
+    if (this.isOpen) this.#redeliverRest();
     else this.#giveBackSlice();
   }
 
   /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
-  readonly #onBroken = (error: unknown): void => {
+  readonly #onInternalError = (error: unknown): void => {
     this.#isWorking = false;
     const inHand = new Set([...this.running, ...this.#slice]);
     this.#forget([...inHand].filter(({ hasEnded }) => !hasEnded));
     this.#running = undefined;
     this.#slice = [];
     this.dropWaiting();
-    this.tellQuiet();
+    this.notifyIdle();
     if (this.hasEnded) return;
     this.tracker.rewindTo(this.tracker.watermark);
-    const setback = { kind: 'failed', error: asError(error) } as const;
-    this.stand(holdOf(setback, (this.#backoff ??= this.newBackoff())));
+    const unfinished = { kind: 'failed', error: asError(error) } as const;
+    this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
   };
 
   #endSlice(): void {
     if (this.#hasProgress) {
       this.#hasProgress = false;
-      if (!this.hasEnded) this.parts.observer.onDone(this);
+      if (!this.hasEnded) this.parts.observer.onProgress(this);
     }
-    this.tellRoom();
+    this.notifyBufferSpace();
   }
 
-  #becomeQuiet(): void {
+  #becomeIdle(): void {
     if (this.isOpen && this.pending.size > 0) return;
     this.#endSlice();
-    this.tellQuiet();
+    this.notifyIdle();
   }
 }

@@ -1,117 +1,117 @@
 import { PoisonBatchError, TopicRecreatedError } from '@nest-event-bus/broker';
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { GateBench, recordsOf } from '../session/scripted-session.spec-support.js';
+import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js';
 
-const backoff = { reason: 'backoff', delayMs: 100, isSoft: false } as const;
+const backoff = { reason: 'backoff', delayMs: 100, endsOnResume: false } as const;
 
 describe('the gate of a partition', () => {
   it('opens where the lane goes on, and keeps what the driver has fetched if it stands there', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane(5);
-    bench.gate.hold(lane, backoff);
+    bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
-    expect(bench.session.told).toEqual(['pause t-0', 'resume t-0']);
+    expect(bench.session.calls).toEqual(['pause t-0', 'resume t-0']);
     bench.session.positions.set('t-0', 9);
-    bench.gate.hold(lane, backoff);
+    bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
-    expect(bench.session.told.slice(2)).toEqual(['pause t-0', 'seek t-0 5', 'resume t-0']);
+    expect(bench.session.calls.slice(2)).toEqual(['pause t-0', 'seek t-0 5', 'resume t-0']);
   });
 
   it('stays shut while the partition is handed back, whatever timer fires', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane();
-    bench.gate.hold(lane, backoff);
-    bench.gate.retire(lane);
+    bench.gate.pauseFor(lane, backoff);
+    bench.gate.stopForRevocation(lane);
     await bench.runtime.advance(1_000);
-    expect(lane.isHeld).toBe(true);
-    expect(bench.session.told).not.toContain('resume t-0');
+    expect(lane.isPaused).toBe(true);
+    expect(bench.session.calls).not.toContain('resume t-0');
   });
 
   it('leaves no timer and no reason behind a lane that has ended', () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane();
-    bench.gate.hold(lane, backoff);
+    bench.gate.pauseFor(lane, backoff);
     lane.end();
     bench.lanes.remove(lane);
-    bench.gate.leave(lane);
+    bench.gate.onLaneRemoved(lane);
     expect(bench.runtime.pendingTimers).toBe(0);
     expect(bench.ledger.reasons('t-0')).toEqual([]);
     expect(bench.gate.pauses()).toEqual([]);
   });
 
   it('takes a partition away in the very moment of its release for what it is', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane(5);
-    bench.gate.hold(lane, backoff);
+    bench.gate.pauseFor(lane, backoff);
     bench.session.positions.delete('t-0');
     await bench.runtime.advance(100);
     expect(bench.log).toMatchObject([{ level: 'debug', context: { partition: 't-0' } }]);
   });
 
   it('forgets the crowd when it drops it: the partition is asked for again', async () => {
-    const bench = new GateBench(() => new Promise(() => undefined));
+    const bench = new LaneTestBed(() => new Promise(() => undefined));
     const lane = bench.lane();
     lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
-    bench.gate.crowd(lane);
-    bench.gate.hold(lane, backoff);
+    bench.gate.applyBackpressure(lane);
+    bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
-    expect(bench.session.told.at(-1)).toBe('resume t-0');
+    expect(bench.session.calls.at(-1)).toBe('resume t-0');
     expect(bench.gate.pauses()).toEqual([]);
   });
 
   it('keeps the crowd of a partition that came back when the handler before has ended', async () => {
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
-    const bench = new GateBench((offset) => (gates[offset] as Deferred<Outcome>).promise);
+    const bench = new LaneTestBed((offset) => (gates[offset] as Deferred<Outcome>).promise);
     const old = bench.lane();
     old.offer(recordsOf(0), 0, 1, 0);
     old.run();
-    bench.gate.crowd(old);
+    bench.gate.applyBackpressure(old);
     old.end();
     bench.lanes.remove(old);
-    bench.gate.leave(old);
-    bench.gate.crowd(bench.lane(1));
+    bench.gate.onLaneRemoved(old);
+    bench.gate.applyBackpressure(bench.lane(1));
     gates[0]?.resolve(succeeded);
     await bench.runtime.settle();
     expect(bench.gate.pauses()).toMatchObject([{ reasons: ['backpressure'] }]);
   });
 
   it('has a batch that cannot be read fetched again, and shows it meanwhile', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane(5);
     const error = new PoisonBatchError('t', 0, 7, 9, 'broken');
-    bench.gate.stop(lane, error);
+    bench.gate.onReadingStopped(lane, error);
     expect(bench.gate.pauses()).toEqual([
       { topic: 't', partition: 0, reasons: ['backoff'], error },
     ]);
     await bench.runtime.advance(30_000);
-    expect(bench.session.told).toEqual(['seek t-0 5']);
+    expect(bench.session.calls).toEqual(['seek t-0 5']);
   });
 
   it('has it fetched again, too, where the partition was held when its time came', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane(7);
-    bench.gate.stop(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
+    bench.gate.onReadingStopped(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
     bench.ledger.add('operator');
     bench.gate.update();
     await bench.runtime.advance(40_000);
     bench.ledger.remove('operator');
     bench.gate.update();
     // The driver stands where the lane goes on, and all the same waits for a seek.
-    expect(bench.session.told).toEqual(['pause t-0', 'seek t-0 7', 'resume t-0']);
+    expect(bench.session.calls).toEqual(['pause t-0', 'seek t-0 7', 'resume t-0']);
   });
 
   it('has it fetched again from where the lane goes on, not from behind what was given back', async () => {
-    const bench = new GateBench((offset) =>
+    const bench = new LaneTestBed((offset) =>
       offset === 5 ? { kind: 'failed', error: new Error('no') } : succeeded,
     );
     const lane = bench.lane(5);
     lane.offer(recordsOf(5, 6), 0, 2, 0);
     bench.session.positions.set('t-0', 7);
-    bench.gate.stop(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
+    bench.gate.onReadingStopped(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
     await bench.runtime.advance(29_000);
     lane.run();
-    bench.gate.hold(lane, backoff);
+    bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
     expect(bench.session.position(lane)).toBe(5);
     // The records are still on their way when the batch is to be tried again.
@@ -120,13 +120,13 @@ describe('the gate of a partition', () => {
   });
 
   it('never seeks in a topic that was created anew: its offsets are others', async () => {
-    const bench = new GateBench();
+    const bench = new LaneTestBed();
     const lane = bench.lane(5);
     bench.session.positions.set('t-0', 9);
-    bench.gate.stop(lane, new TopicRecreatedError('t', 0, 9, 'another topic'));
-    bench.gate.hold(lane, backoff);
+    bench.gate.onReadingStopped(lane, new TopicRecreatedError('t', 0, 9, 'another topic'));
+    bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(60_000);
-    expect(bench.session.told.filter((line) => line.startsWith('seek'))).toEqual([]);
+    expect(bench.session.calls.filter((line) => line.startsWith('seek'))).toEqual([]);
     expect(bench.gate.pauses()).toMatchObject([
       { reasons: [], error: { code: 'TOPIC_RECREATED' } },
     ]);

@@ -7,7 +7,7 @@ import {
 } from '@nest-event-bus/broker';
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import { FailingPartitions } from '../session/failing-partitions.js';
-import type { PartitionPause } from '../session/intake.js';
+import type { PartitionPause } from '../session/consuming-session.js';
 import type { Decision } from '../../model/outcomes/delivery.js';
 import type { UndecidedRecord } from '../lanes/lane-parts.js';
 import type { Lanes } from '../lanes/lanes.js';
@@ -25,19 +25,19 @@ export interface LaneGateParts {
   onChange(): void;
 }
 
-export interface Wait {
+export interface TimedPause {
   readonly reason: Extract<PauseReason, 'backoff' | 'delay'>;
   readonly delayMs: number;
   readonly error?: Error;
   /** Over as soon as a pause of the whole session is: nobody chose its length. */
-  readonly isSoft: boolean;
+  readonly endsOnResume: boolean;
 }
 
-interface Waiting extends Wait {
+interface RunningPause extends TimedPause {
   readonly timer: Timer;
 }
 
-interface Stop {
+interface StoppedReading {
   readonly error: PartitionError;
   readonly timer: Timer | undefined;
 }
@@ -48,8 +48,8 @@ const RETRIED: readonly PauseReason[] = ['backoff'];
 
 /** Opens and closes partitions as the ledger says: at the driver, and at their lanes. */
 export class LaneGate {
-  readonly #waiting = new Map<PartitionLane, Waiting[]>();
-  readonly #stops = new Map<PartitionLane, Stop>();
+  readonly #timedPauses = new Map<PartitionLane, RunningPause[]>();
+  readonly #stops = new Map<PartitionLane, StoppedReading>();
   readonly #undecided = new Map<PartitionLane, UndecidedRecord>();
   readonly #failing: FailingPartitions;
 
@@ -58,22 +58,22 @@ export class LaneGate {
   }
 
   /** A lane has begun. The driver keeps the pauses of an earlier assignment: they are set anew. */
-  enter(lane: PartitionLane): void {
-    if (this.parts.ledger.holds(lane.name)) this.#shut(lane);
+  onLaneAdded(lane: PartitionLane): void {
+    if (this.parts.ledger.stopsHandout(lane.name)) this.#pauseLane(lane);
     else this.parts.session.resume([lane]);
   }
 
   /** A lane has ended: its timers and reasons end with it. */
-  leave(lane: PartitionLane): void {
-    for (const { timer } of this.#waiting.get(lane) ?? []) timer.cancel();
-    this.#waiting.delete(lane);
+  onLaneRemoved(lane: PartitionLane): void {
+    for (const { timer } of this.#timedPauses.get(lane) ?? []) timer.cancel();
+    this.#timedPauses.delete(lane);
     this.#undecided.delete(lane);
-    this.#forgetStop(lane);
+    this.#clearStop(lane);
     this.parts.ledger.forget(lane.name);
   }
 
   /** It is being handed back: no timer opens it again. */
-  retire(lane: PartitionLane): void {
+  stopForRevocation(lane: PartitionLane): void {
     this.parts.ledger.add('shutdown', lane.name);
     this.#apply(lane);
   }
@@ -84,25 +84,25 @@ export class LaneGate {
   }
 
   /** Ends the waits whose length nobody chose. */
-  endSoftWaits(): void {
-    for (const [lane, waits] of this.#waiting)
-      for (const wait of waits) if (wait.isSoft) this.#endWait(lane, wait);
+  endPausesOnResume(): void {
+    for (const [lane, waits] of this.#timedPauses)
+      for (const wait of waits) if (wait.endsOnResume) this.#endPause(lane, wait);
   }
 
-  hold(lane: PartitionLane, wait: Wait): void {
+  pauseFor(lane: PartitionLane, wait: TimedPause): void {
     if (!this.parts.lanes.owns(lane)) return;
-    const earlier = this.#waiting.get(lane)?.find(({ reason }) => reason === wait.reason);
-    if (earlier) this.#remove(lane, earlier);
-    const timer = this.parts.runtime.setTimer(() => this.#endWait(lane, waiting), wait.delayMs);
-    const waiting: Waiting = { ...wait, timer };
-    this.#waiting.set(lane, [...(this.#waiting.get(lane) ?? []), waiting]);
+    const earlier = this.#timedPauses.get(lane)?.find(({ reason }) => reason === wait.reason);
+    if (earlier) this.#removePause(lane, earlier);
+    const timer = this.parts.runtime.setTimer(() => this.#endPause(lane, waiting), wait.delayMs);
+    const waiting: RunningPause = { ...wait, timer };
+    this.#timedPauses.set(lane, [...(this.#timedPauses.get(lane) ?? []), waiting]);
     this.parts.ledger.add(wait.reason, lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }
 
   /** No timer opens it again, and no resume: only a decision. */
-  holdUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
+  pauseUntilDecided(lane: PartitionLane, record: UndecidedRecord): void {
     if (!this.parts.lanes.owns(lane)) return;
     const earlier = this.#undecided.get(lane);
     // The other one comes again once this one is decided.
@@ -127,51 +127,51 @@ export class LaneGate {
 
   /** It waits to be tried again, by itself or until its circuit closes. Only by name: nobody is to pass over another one. */
   #decideFailed(lane: PartitionLane, decision: Decision, offset: number): boolean {
-    const isNext = lane.isHeld && offset === lane.tracker.next;
+    const isNext = lane.isPaused && offset === lane.tracker.next;
     const isSetBack = lane.hasFailed(offset) || this.parts.ledger.has('backoff', lane.name);
     if (!isNext || !isSetBack) return false;
     lane.decide(offset, decision);
-    const backoff = this.#waiting.get(lane)?.find(({ reason }) => reason === 'backoff');
-    if (backoff) this.#endWait(lane, backoff);
+    const backoff = this.#timedPauses.get(lane)?.find(({ reason }) => reason === 'backoff');
+    if (backoff) this.#endPause(lane, backoff);
     return true;
   }
 
   /** Records of it begin to wait, or none does any more. The lane goes on, and so stays open. */
-  follow(lane: PartitionLane): void {
-    this.#failing.follow(lane);
+  onWaitingChanged(lane: PartitionLane): void {
+    this.#failing.update(lane);
     this.parts.onChange();
   }
 
   /** It has more than it should hold: the others go on. */
-  crowd(lane: PartitionLane): void {
-    if (lane.isCrowded) return;
-    lane.isCrowded = true;
+  applyBackpressure(lane: PartitionLane): void {
+    if (lane.isBackpressured) return;
+    lane.isBackpressured = true;
     this.parts.ledger.add('backpressure', lane.name);
     this.parts.session.pause([lane]);
   }
 
-  relieve(lane: PartitionLane): void {
-    lane.isCrowded = false;
+  releaseBackpressure(lane: PartitionLane): void {
+    lane.isBackpressured = false;
     if (!this.parts.lanes.owns(lane)) return;
     this.parts.ledger.remove('backpressure', lane.name);
-    if (!lane.isHeld && !lane.hasEnded) this.parts.session.resume([lane]);
+    if (!lane.isPaused && !lane.hasEnded) this.parts.session.resume([lane]);
   }
 
   /** The driver cannot read on. What was read before goes on. */
-  stop(lane: PartitionLane, error: PartitionError): void {
+  onReadingStopped(lane: PartitionLane, error: PartitionError): void {
     this.#stops.get(lane)?.timer?.cancel();
     const isWorthRetrying = error instanceof PoisonBatchError;
     const timer = isWorthRetrying
-      ? this.parts.runtime.setTimer(() => this.#readAgain(lane), POISON_RETRY_MS)
+      ? this.parts.runtime.setTimer(() => this.#retryReading(lane), POISON_RETRY_MS)
       : undefined;
     this.#stops.set(lane, { error, timer });
     this.parts.onChange();
   }
 
   /** Its records come (again). */
-  flows(lane: PartitionLane): void {
+  onRecordsReceived(lane: PartitionLane): void {
     if (this.#stops.size === 0 || !this.#stops.has(lane)) return;
-    this.#forgetStop(lane);
+    this.#clearStop(lane);
     this.parts.onChange();
   }
 
@@ -197,7 +197,7 @@ export class LaneGate {
       const own = this.#reasonsOf(lane);
       const reasons = own.length === 0 && stop?.timer ? RETRIED : own;
       if (reasons.length === 0 && !stop) return [];
-      const waiting = this.#waiting.get(lane)?.findLast((wait) => wait.error);
+      const waiting = this.#timedPauses.get(lane)?.findLast((wait) => wait.error);
       const error =
         (stop ?? undecided ?? waiting ?? lane.waiting?.lowestFailed)?.error ?? lane.trouble;
       const { topic, partition } = lane;
@@ -217,7 +217,7 @@ export class LaneGate {
   #reasonsOf(lane: PartitionLane): readonly PauseReason[] {
     const { ledger } = this.parts;
     const { waiting } = lane;
-    const isDelayed = lane.isWaiting || waiting?.has('delay');
+    const isDelayed = lane.waitsForDueTime || waiting?.has('delay');
     const isBackedOff = waiting?.has('backoff') || lane.trouble !== undefined;
     if (!isDelayed && !isBackedOff) return ledger.reasons(lane.name);
     return PAUSE_REASONS.filter(
@@ -230,56 +230,56 @@ export class LaneGate {
 
   #apply(lane: PartitionLane): void {
     if (lane.hasEnded) return;
-    if (this.parts.ledger.holds(lane.name)) return this.#shut(lane);
-    if (!lane.isHeld) return;
-    this.#reposition(lane);
-    lane.release();
+    if (this.parts.ledger.stopsHandout(lane.name)) return this.#pauseLane(lane);
+    if (!lane.isPaused) return;
+    this.#seekToNext(lane);
+    lane.resume();
     this.parts.session.resume([lane]);
   }
 
   /** What is buffered is dropped, so there is nothing to be crowded by. */
-  #shut(lane: PartitionLane): void {
+  #pauseLane(lane: PartitionLane): void {
     this.parts.session.pause([lane]);
-    lane.hold();
-    lane.isCrowded = false;
+    lane.pause();
+    lane.isBackpressured = false;
     this.parts.ledger.remove('backpressure', lane.name);
   }
 
   /** Reading goes on behind what is done or at work. A driver that stands there already keeps what it has fetched. */
-  #reposition(lane: PartitionLane): void {
+  #seekToNext(lane: PartitionLane): void {
     const stopped = this.#stops.get(lane)?.error;
     // Where the topic is another one, its offsets are too: that is for an operator to decide.
     if (stopped && !(stopped instanceof PoisonBatchError)) return;
     const position = this.parts.session.position(lane);
     if (position === lane.tracker.next && !stopped) return;
-    this.#forgetStop(lane);
+    this.#clearStop(lane);
     this.seek(lane, lane.tracker.next);
   }
 
   /** From where the lane goes on: what was given back may lie before the batch. One that is held is sought when it is released. */
-  #readAgain(lane: PartitionLane): void {
-    if (lane.isHeld || !this.parts.lanes.owns(lane)) return;
-    this.#forgetStop(lane);
+  #retryReading(lane: PartitionLane): void {
+    if (lane.isPaused || !this.parts.lanes.owns(lane)) return;
+    this.#clearStop(lane);
     this.seek(lane, lane.tracker.next);
     this.parts.onChange();
   }
 
-  #forgetStop(lane: PartitionLane): void {
+  #clearStop(lane: PartitionLane): void {
     this.#stops.get(lane)?.timer?.cancel();
     this.#stops.delete(lane);
   }
 
-  #endWait(lane: PartitionLane, wait: Waiting): void {
-    this.#remove(lane, wait);
+  #endPause(lane: PartitionLane, wait: RunningPause): void {
+    this.#removePause(lane, wait);
     this.parts.ledger.remove(wait.reason, lane.name);
     this.#apply(lane);
     this.parts.onChange();
   }
 
-  #remove(lane: PartitionLane, wait: Waiting): void {
+  #removePause(lane: PartitionLane, wait: RunningPause): void {
     wait.timer.cancel();
-    const left = (this.#waiting.get(lane) ?? []).filter((each) => each !== wait);
-    if (left.length > 0) this.#waiting.set(lane, left);
-    else this.#waiting.delete(lane);
+    const left = (this.#timedPauses.get(lane) ?? []).filter((each) => each !== wait);
+    if (left.length > 0) this.#timedPauses.set(lane, left);
+    else this.#timedPauses.delete(lane);
   }
 }

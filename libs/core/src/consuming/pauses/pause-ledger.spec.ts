@@ -6,17 +6,17 @@ describe('the reasons to wait', () => {
   it('of a session hold every partition, those of a partition only itself', () => {
     const ledger = new PauseLedger();
     ledger.add('backoff', 't-0');
-    expect([ledger.holds('t-0'), ledger.holds('t-1')]).toEqual([true, false]);
+    expect([ledger.stopsHandout('t-0'), ledger.stopsHandout('t-1')]).toEqual([true, false]);
     ledger.add('operator');
-    expect(ledger.holds('t-1')).toBe(true);
+    expect(ledger.stopsHandout('t-1')).toBe(true);
   });
 
   it('do not include backpressure, which only asks for no more', () => {
     const ledger = new PauseLedger();
     ledger.add('backpressure', 't-0');
-    expect(ledger.holds('t-0')).toBe(false);
+    expect(ledger.stopsHandout('t-0')).toBe(false);
     ledger.add('delay', 't-0');
-    expect(ledger.holds('t-0')).toBe(true);
+    expect(ledger.stopsHandout('t-0')).toBe(true);
   });
 
   it('of a partition end with its assignment, those of the session do not', () => {

@@ -1,7 +1,7 @@
 import { PAUSE_REASONS, type PauseReason } from './pause-reason.js';
 
 /** It only stops asking for more; what is buffered goes on. Every other reason stops the hand-out. */
-const ONLY_SLOWS: PauseReason = 'backpressure';
+const SLOWS_ONLY: PauseReason = 'backpressure';
 
 /** Why the session and each of its partitions wait. Taking one reason away never takes another. */
 export class PauseLedger {
@@ -42,7 +42,7 @@ export class PauseLedger {
   }
 
   /** Whether no record of this partition may reach a handler, by its own reasons or by the session's. */
-  holds(partition: string): boolean {
+  stopsHandout(partition: string): boolean {
     return stops(this.#session) || stops(this.#partitions.get(partition));
   }
 
@@ -55,5 +55,5 @@ export class PauseLedger {
 
 function stops(reasons: ReadonlySet<PauseReason> | undefined): boolean {
   if (!reasons || reasons.size === 0) return false;
-  return reasons.size > 1 || !reasons.has(ONLY_SLOWS);
+  return reasons.size > 1 || !reasons.has(SLOWS_ONLY);
 }

@@ -1,6 +1,6 @@
 import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { IntakeWorld, watched } from './intake-world.spec-support.js';
+import { ConsumingTestBed, watched } from './consuming-test-bed.spec-support.js';
 
 const MAX_POLL_MS = 20_000;
 const WORK_MS = 5_000;
@@ -11,43 +11,43 @@ const settings = {
 } as const;
 const patient = { ...settings, maxPollIntervalMs: 60_000, stuckHandlerMs: 60_000 };
 
-let world: IntakeWorld;
-beforeEach(async () => (world = await IntakeWorld.of(2)));
-afterEach(() => world.end());
+let testBed: ConsumingTestBed;
+beforeEach(async () => (testBed = await ConsumingTestBed.of(2)));
+afterEach(() => testBed.end());
 
-const work = (ms = WORK_MS): Promise<Outcome> => sleep(world.runtime, ms).then(() => succeeded);
+const work = (ms = WORK_MS): Promise<Outcome> => sleep(testBed.runtime, ms).then(() => succeeded);
 
 describe('a drain', () => {
   it('is complete where all that was handed out is done and committed', async () => {
-    await world.write(1, 0);
-    const member = await world.started(() => work(), { settings });
-    await world.until(() => member.handled.length === 1);
-    expect(await world.done(member.intake.drain(30_000))).toEqual({
+    await testBed.write(1, 0);
+    const member = await testBed.started(() => work(), { settings });
+    await testBed.until(() => member.handled.length === 1);
+    expect(await testBed.done(member.session.drain(30_000))).toEqual({
       complete: true,
       abandoned: [],
     });
-    expect(await world.committed()).toBe(1);
+    expect(await testBed.committed()).toBe(1);
   });
 
   it('names those that run beyond the deadline', async () => {
-    await world.write(1, 0);
-    const member = await world.started(() => work(20_000), { settings: patient });
-    await world.until(() => member.handled.length === 1);
-    expect(await world.done(member.intake.drain(1_000))).toEqual({
+    await testBed.write(1, 0);
+    const member = await testBed.started(() => work(20_000), { settings: patient });
+    await testBed.until(() => member.handled.length === 1);
+    expect(await testBed.done(member.session.drain(1_000))).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],
     });
   });
 
   it('names those whose partition is taken away meanwhile, however soon they end', async () => {
-    await world.write(1, 0);
-    await world.write(1, 1);
-    const member = await world.started(() => work(25_000), { settings: patient });
-    await world.until(() => member.handled.length === 2);
-    const drained = watched(member.intake.drain(30_000));
-    const other = world.intake(() => new Promise<Outcome>(() => undefined), { settings });
-    void other.intake.start().catch(() => undefined);
-    await world.until(() => drained.ended);
+    await testBed.write(1, 0);
+    await testBed.write(1, 1);
+    const member = await testBed.started(() => work(25_000), { settings: patient });
+    await testBed.until(() => member.handled.length === 2);
+    const drained = watched(member.session.drain(30_000));
+    const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
+    void other.session.start().catch(() => undefined);
+    await testBed.until(() => drained.ended);
     expect(drained.result?.complete).toBe(false);
     const taken = other.handled.map(({ topic, partition, offset }) => ({
       topic,
@@ -59,16 +59,16 @@ describe('a drain', () => {
   });
 
   it('is not complete where a partition went without its last commit', async () => {
-    await world.write(1, 0);
-    await world.write(1, 1);
+    await testBed.write(1, 0);
+    await testBed.write(1, 1);
     const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
-    world.broker.faults.refuse({ operation: 'commit' }, refusal, { times: Infinity });
-    const member = await world.started(() => work(500), { settings });
-    await world.until(() => member.intake.counts.succeeded === 2);
-    const other = world.intake(() => new Promise<Outcome>(() => undefined), { settings });
-    void other.intake.start().catch(() => undefined);
-    const drained = watched(member.intake.drain(30_000));
-    await world.until(() => drained.ended);
+    testBed.broker.faults.refuse({ operation: 'commit' }, refusal, { times: Infinity });
+    const member = await testBed.started(() => work(500), { settings });
+    await testBed.until(() => member.session.counts.succeeded === 2);
+    const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
+    void other.session.start().catch(() => undefined);
+    const drained = watched(member.session.drain(30_000));
+    await testBed.until(() => drained.ended);
     expect(drained.result).toEqual({ complete: false, abandoned: [] });
   });
 });
@@ -80,8 +80,8 @@ describe('a drain after a member was given up for a handler that is overdue', ()
   /** Partition 0 hangs; partition 1 has begun a second before the other one is overdue. */
   const givenUp = async () => {
     hanging = new Deferred();
-    await world.write(1, 0);
-    const member = await world.started(
+    await testBed.write(1, 0);
+    const member = await testBed.started(
       (delivery) => {
         if (delivery.record.partition === 0) return hanging.promise;
         ({ signal } = delivery);
@@ -89,33 +89,33 @@ describe('a drain after a member was given up for a handler that is overdue', ()
       },
       { settings },
     );
-    await world.until(() => member.handled.length === 1);
-    await world.runtime.advance(MAX_POLL_MS - 1_000);
-    await world.write(1, 1);
-    await world.until(() => member.offsets(1).length === 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
-    return member.intake;
+    await testBed.until(() => member.handled.length === 1);
+    await testBed.runtime.advance(MAX_POLL_MS - 1_000);
+    await testBed.write(1, 1);
+    await testBed.until(() => member.offsets(1).length === 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+    return member.session;
   };
 
   it('leaves the others the time that it has, and commits what they do', async () => {
     const drained = watched((await givenUp()).drain(30_000));
-    await world.runtime.advance(WORK_MS - 2_000);
+    await testBed.runtime.advance(WORK_MS - 2_000);
     expect(signal?.aborted).toBe(false);
-    await world.runtime.advance(3_000);
+    await testBed.runtime.advance(3_000);
     hanging.resolve(succeeded);
-    await world.until(() => drained.ended);
-    expect([await world.committed(0), await world.committed(1)]).toEqual([1, 1]);
+    await testBed.until(() => drained.ended);
+    expect([await testBed.committed(0), await testBed.committed(1)]).toEqual([1, 1]);
     expect(drained.result).toEqual({ complete: true, abandoned: [] });
   });
 
   it('counts for nothing what ends between two consumer sessions', async () => {
-    const intake = await givenUp();
-    await world.until(() => intake.status.assignment.length === 0);
-    const drained = watched(intake.drain(30_000));
-    await world.runtime.advance(100);
+    const session = await givenUp();
+    await testBed.until(() => session.status.assignment.length === 0);
+    const drained = watched(session.drain(30_000));
+    await testBed.runtime.advance(100);
     hanging.resolve(succeeded);
-    await world.until(() => drained.ended);
-    expect(await world.committed(0)).toBeUndefined();
+    await testBed.until(() => drained.ended);
+    expect(await testBed.committed(0)).toBeUndefined();
     expect(drained.result).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],

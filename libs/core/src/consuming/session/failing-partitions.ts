@@ -12,7 +12,7 @@ export class FailingPartitions {
   ) {}
 
   /** What waits in this lane has changed. */
-  follow(lane: PartitionLane): void {
+  update(lane: PartitionLane): void {
     const isFailing = lane.waiting?.has('backoff') ?? false;
     const since = this.#since.get(lane);
     if (isFailing && since === undefined) this.#begin(lane);

@@ -48,7 +48,7 @@ export class HandlerWatch {
   /** A handler has begun to run; it is cheap to say so for each. */
   arm(): void {
     if (this.#timer || this.#isClosed) return;
-    this.#wait(this.#firstLimitMs);
+    this.#schedule(this.#firstLimitMs);
   }
 
   /** When the oldest handler that runs began, in milliseconds since 1970. */
@@ -80,11 +80,11 @@ export class HandlerWatch {
     return (this.#limits[0] as Limit).afterMs;
   }
 
-  #wait(delayMs: number): void {
-    this.#timer = this.parts.runtime.setTimer(() => this.#look(), delayMs, { background: true });
+  #schedule(delayMs: number): void {
+    this.#timer = this.parts.runtime.setTimer(() => this.#check(), delayMs, { background: true });
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined;
     const now = this.parts.runtime.monotonic();
     let next = Infinity;
@@ -95,7 +95,7 @@ export class HandlerWatch {
       const following = this.#limits[passed.length];
       if (following) next = Math.min(next, following.afterMs - runningMs);
     }
-    if (next < Infinity) this.#wait(next);
+    if (next < Infinity) this.#schedule(next);
     const latest = now - this.parts.maxPollIntervalMs;
     const overdue = this.parts.lanes.current.filter(({ startedAt = now }) => startedAt <= latest);
     if (overdue.length > 0) this.parts.onOverdue(overdue);

@@ -1,11 +1,11 @@
-import { LaneDelivery, NO_PAST } from '../lanes/lane-delivery.js';
-import { LingeringHandlers, type WorkingSession } from './lingering-handlers.js';
-import { recordsOf } from './scripted-session.spec-support.js';
+import { LaneDelivery, FIRST_DELIVERY } from '../lanes/lane-delivery.js';
+import { LingeringHandlers, type HandlerOwner } from './lingering-handlers.js';
+import { recordsOf } from './lane-test-bed.spec-support.js';
 
-const deliver = (): LaneDelivery => new LaneDelivery(recordsOf(0)[0]!, NO_PAST, 0, 0);
+const deliver = (): LaneDelivery => new LaneDelivery(recordsOf(0)[0]!, FIRST_DELIVERY, 0, 0);
 
-const sessionWith = (partition: string, delivery: LaneDelivery): WorkingSession => ({
-  atWorkOn: (asked) => (asked === partition ? [delivery] : []),
+const sessionWith = (partition: string, delivery: LaneDelivery): HandlerOwner => ({
+  runningOn: (asked) => (asked === partition ? [delivery] : []),
 });
 
 describe('the handlers that the next owner of a partition waits for', () => {
@@ -23,7 +23,7 @@ describe('the handlers that the next owner of a partition waits for', () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     const loser = sessionWith('t-0', delivery);
-    const leave = handlers.join(loser);
+    const leave = handlers.register(loser);
     expect(handlers.of('t-0', sessionWith('t-0', deliver()))).toEqual([delivery]);
     expect(handlers.of('t-1')).toEqual([]);
     expect(handlers.of('t-0', loser)).toEqual([]);

@@ -1,9 +1,9 @@
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
 /** A session, as far as others of its container have to know it. */
-export interface WorkingSession {
+export interface HandlerOwner {
   /** Of a partition that is its own. */
-  atWorkOn(partition: string): readonly LaneDelivery[];
+  runningOn(partition: string): readonly LaneDelivery[];
 }
 
 /**
@@ -12,7 +12,7 @@ export interface WorkingSession {
  * own assignment, or another session of the container has not heard yet that it lost the partition.
  */
 export class LingeringHandlers {
-  readonly #sessions = new Set<WorkingSession>();
+  readonly #sessions = new Set<HandlerOwner>();
 
   /** `scope`: whose partitions these are, such as those of one group. */
   constructor(
@@ -26,7 +26,7 @@ export class LingeringHandlers {
   }
 
   /** Until it says that it has ended. */
-  join(session: WorkingSession): () => void {
+  register(session: HandlerOwner): () => void {
     this.#sessions.add(session);
     return () => void this.#sessions.delete(session);
   }
@@ -36,11 +36,11 @@ export class LingeringHandlers {
   }
 
   /** Those of the one who asks are not among them, as far as the partition is still his. */
-  of(partition: string, asking?: WorkingSession): readonly LaneDelivery[] {
+  of(partition: string, asking?: HandlerOwner): readonly LaneDelivery[] {
     const others = [...this.#sessions].filter((session) => session !== asking);
     return [
       ...(this.byPartition.get(this.#key(partition)) ?? []),
-      ...others.flatMap((session) => session.atWorkOn(partition)),
+      ...others.flatMap((session) => session.runningOn(partition)),
     ];
   }
 

@@ -6,38 +6,42 @@ import { Committer } from '../commits/committer.js';
 import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import type { HandlerSlots } from '../lanes/handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
-import type { DrainReport, IntakeOptions, PartitionPause } from './intake.js';
+import type { DrainReport, ConsumingSessionOptions, PartitionPause } from './consuming-session.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
 import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
 import { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';
-import type { Hold, LaneObserver, Membership } from '../lanes/lane-parts.js';
+import type { LanePause, LaneObserver, Membership } from '../lanes/lane-parts.js';
 import type { MetadataBudget } from '../commits/metadata-budget.js';
 import { createLane } from '../lanes/create-lane.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
-import { nameOf } from '../lanes/partition-name.js';
+import { partitionName } from '../lanes/partition-name.js';
 import type { PauseLedger } from '../pauses/pause-ledger.js';
 import { PollLoop } from './poll-loop.js';
-import { EventBusRebalanceListener, FINAL_COMMIT_MS, whenAllQuiet } from './rebalance-listener.js';
-import type { Tally } from './record-counters.js';
+import {
+  EventBusRebalanceListener,
+  FINAL_COMMIT_TIMEOUT_MS,
+  waitForHandlers,
+} from './rebalance-listener.js';
+import type { RecordCounters } from './record-counters.js';
 
 /** What outlives a consumer session that failed. */
-export interface TermParts {
-  readonly options: IntakeOptions;
+export interface MemberSessionParts {
+  readonly options: ConsumingSessionOptions;
   readonly ledger: PauseLedger;
   readonly lanes: Lanes;
   readonly slots: HandlerSlots;
   readonly budget: MetadataBudget;
-  readonly tally: Tally;
+  readonly counters: RecordCounters;
   readonly watch: HandlerWatch;
   onJoined(): void;
   onChange(): void;
 }
 
 /** The life of one consumer session: what is polled, handled and committed as this member of the group. */
-export class MemberTerm implements LaneObserver, Membership {
+export class MemberSession implements LaneObserver, Membership {
   readonly session: ConsumerSession;
-  commitTrouble: Error | undefined;
+  commitError: Error | undefined;
   readonly #committer: Committer;
   readonly #gate: LaneGate;
   readonly #listener: EventBusRebalanceListener;
@@ -46,9 +50,9 @@ export class MemberTerm implements LaneObserver, Membership {
   #overdue: readonly LaneDelivery[] = [];
   #isClosing = false;
 
-  constructor(private readonly parts: TermParts) {
+  constructor(private readonly parts: MemberSessionParts) {
     const { ledger, lanes } = parts;
-    const { driver, consumer, settings, memory, runtime, logger } = parts.options;
+    const { driver, consumer, settings, bufferLimit, runtime, logger } = parts.options;
     const { maxPollRecords, idleBetweenPollsMs, rebalanceDrainTimeoutMs } = settings;
     const session = driver.consumer(consumer);
     const onChange = (): void => parts.onChange();
@@ -59,7 +63,7 @@ export class MemberTerm implements LaneObserver, Membership {
       logger,
       budget: parts.budget,
       onTrouble: (error) => {
-        this.commitTrouble = error;
+        this.commitError = error;
         onChange();
       },
     });
@@ -71,10 +75,10 @@ export class MemberTerm implements LaneObserver, Membership {
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
-      readsSuccessors: parts.options.readsSuccessors ?? false,
+      readsRecreatedTopics: parts.options.readsRecreatedTopics ?? false,
       // Who closes has waited for both before.
       drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
-      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_MS),
+      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_TIMEOUT_MS),
       onChange,
     });
     const gate = this.#gate;
@@ -82,7 +86,7 @@ export class MemberTerm implements LaneObserver, Membership {
       session,
       lanes,
       gate,
-      memory,
+      bufferLimit,
       runtime,
       logger,
       maxPollRecords,
@@ -92,7 +96,7 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   /** Joins and polls until `polling` aborts or the session ends; gives the error by which it did. */
-  async live(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
+  async run(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
     try {
       await this.session.start(this.#listener, ending);
       this.parts.onJoined();
@@ -113,13 +117,13 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   /** Of a member that is given up and still there: its other handlers have the time that a rebalance leaves them. */
-  async letFinish(signal: AbortSignal): Promise<void> {
+  async waitForOtherHandlers(signal: AbortSignal): Promise<void> {
     if (!this.isGivenUp) return;
     const { lanes, options } = this.parts;
     for (const delivery of this.#overdue)
       delivery.abort(new DeliveryAbortedException('session-ended'));
     for (const lane of lanes) {
-      this.#gate.retire(lane);
+      this.#gate.stopForRevocation(lane);
       lane.abortWaits(new DeliveryAbortedException('session-ended'));
     }
     const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
@@ -132,12 +136,12 @@ export class MemberTerm implements LaneObserver, Membership {
   async pause(): Promise<void> {
     this.#gate.update();
     for (const lane of this.parts.lanes)
-      if (lane.isHeld) lane.abortWaits(new DeliveryAbortedException('paused'));
+      if (lane.isPaused) lane.abortWaits(new DeliveryAbortedException('paused'));
     await this.flush();
   }
 
   resume(): void {
-    this.#gate.endSoftWaits();
+    this.#gate.endPausesOnResume();
     this.#gate.update();
   }
 
@@ -152,7 +156,7 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   flush(): Promise<boolean> {
-    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_MS);
+    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
   /** Waits for running handlers, then commits; what ends later is not committed. */
@@ -163,7 +167,7 @@ export class MemberTerm implements LaneObserver, Membership {
     const own = [...lanes];
     const all = [...own, ...lanes.lingering];
     for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
-    await whenAllQuiet(options.runtime, all, timeoutMs);
+    await waitForHandlers(options.runtime, all, timeoutMs);
     for (const lane of all) {
       lane.end();
       lane.abort(new DeliveryAbortedException(cause));
@@ -171,7 +175,7 @@ export class MemberTerm implements LaneObserver, Membership {
     await this.flush();
     // Those that were taken away meanwhile count, too.
     const isCommitted = own.every((lane) => lane.commitPoint() === undefined);
-    const abandoned = [...late, ...own.flatMap(({ cutOff }) => cutOff)].map(placeOf);
+    const abandoned = [...late, ...own.flatMap(({ interrupted: cutOff }) => cutOff)].map(placeOf);
     return { complete: isCommitted && abandoned.length === 0, abandoned };
   }
 
@@ -184,20 +188,20 @@ export class MemberTerm implements LaneObserver, Membership {
     for (const lane of [...this.parts.lanes]) {
       lane.end();
       this.parts.lanes.remove(lane);
-      this.#gate.leave(lane);
+      this.#gate.onLaneRemoved(lane);
     }
   }
 
-  onDone(lane: PartitionLane): void {
+  onProgress(lane: PartitionLane): void {
     this.#committer.request(lane);
   }
 
-  onRoom(lane: PartitionLane): void {
-    this.#gate.relieve(lane);
+  onBufferSpace(lane: PartitionLane): void {
+    this.#gate.releaseBackpressure(lane);
   }
 
   onWaiting(lane: PartitionLane): void {
-    this.#gate.follow(lane);
+    this.#gate.onWaitingChanged(lane);
   }
 
   onRunning(): void {
@@ -208,21 +212,26 @@ export class MemberTerm implements LaneObserver, Membership {
     if (this.parts.lanes.owns(lane)) await this.#committer.whenStored(lane);
   }
 
-  onHold(lane: PartitionLane, hold: Hold): void {
+  onPause(lane: PartitionLane, pause: LanePause): void {
     this.#committer.request(lane);
-    switch (hold.kind) {
+    switch (pause.kind) {
       case 'undecided':
-        return this.#gate.holdUntilDecided(lane, hold);
+        return this.#gate.pauseUntilDecided(lane, pause);
       case 'failed': {
-        const { error, delayMs } = hold;
-        return this.#gate.hold(lane, { reason: 'backoff', delayMs, error, isSoft: false });
+        const { error, delayMs } = pause;
+        return this.#gate.pauseFor(lane, {
+          reason: 'backoff',
+          delayMs,
+          error,
+          endsOnResume: false,
+        });
       }
       case 'handed-back': {
-        const { delayMs, isChosen } = hold;
-        return this.#gate.hold(lane, { reason: 'delay', delayMs, isSoft: !isChosen });
+        const { delayMs, isChosen } = pause;
+        return this.#gate.pauseFor(lane, { reason: 'delay', delayMs, endsOnResume: !isChosen });
       }
       case 'slice-cut':
-        return this.#gate.hold(lane, { reason: 'delay', delayMs: 0, isSoft: true });
+        return this.#gate.pauseFor(lane, { reason: 'delay', delayMs: 0, endsOnResume: true });
     }
   }
 
@@ -252,16 +261,16 @@ export class MemberTerm implements LaneObserver, Membership {
   }
 
   #newLane(assigned: AssignedPartition): PartitionLane {
-    const { options, tally, lanes, slots, budget } = this.parts;
+    const { options, counters, lanes, slots, budget } = this.parts;
     const { topic, partition } = assigned;
     return createLane(assigned, {
       ...options,
-      tally,
+      counters,
       slots,
       progress: { topicId: this.session.topicId(topic), budget },
       observer: this,
       membership: this,
-      predecessors: lanes.predecessorsOf(nameOf(topic, partition)),
+      previousHandlers: lanes.previousHandlersOf(partitionName(topic, partition)),
     });
   }
 }

@@ -1,97 +1,101 @@
 import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import type { IntakeSettings } from './intake.js';
-import { type IntakeUnderTest, IntakeWorld, upTo } from './intake-world.spec-support.js';
+import type { ConsumingSettings } from './consuming-session.js';
+import {
+  type SessionUnderTest,
+  ConsumingTestBed,
+  upTo,
+} from './consuming-test-bed.spec-support.js';
 
 const MAX_POLL_MS = 20_000;
 const settings = { maxPollIntervalMs: MAX_POLL_MS, stuckHandlerMs: MAX_POLL_MS } as const;
 
 describe('a handler that exceeds maxPollIntervalMs', () => {
-  let world: IntakeWorld;
-  beforeEach(async () => (world = await IntakeWorld.of(2)));
-  afterEach(() => world.end());
+  let testBed: ConsumingTestBed;
+  beforeEach(async () => (testBed = await ConsumingTestBed.of(2)));
+  afterEach(() => testBed.end());
 
   it('is told so by its signal, loses its partitions to others, and commits nothing when it ends', async () => {
-    await world.write(3, 0);
+    await testBed.write(3, 0);
     const gate = new Deferred<Outcome>();
     let signal: AbortSignal | undefined;
-    const first = await world.started(
+    const first = await testBed.started(
       (delivery) => {
         signal = delivery.signal;
         return gate.promise;
       },
       { settings },
     );
-    await world.until(() => first.handled.length === 1);
-    const second = world.intake(() => new Promise<Outcome>(() => undefined), { settings });
-    await world.runtime.advance(MAX_POLL_MS - 1_000);
-    expect([signal?.aborted, first.intake.status.state]).toEqual([false, 'joined']);
-    void second.intake.start().catch(() => undefined);
-    await world.until(() => second.handled.length === 1);
+    await testBed.until(() => first.handled.length === 1);
+    const second = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
+    await testBed.runtime.advance(MAX_POLL_MS - 1_000);
+    expect([signal?.aborted, first.session.status.state]).toEqual([false, 'joined']);
+    void second.session.start().catch(() => undefined);
+    await testBed.until(() => second.handled.length === 1);
     expect(signal?.aborted).toBe(true);
     expect(second.offsets()).toEqual([0]);
     gate.resolve(succeeded);
-    await world.runtime.advance(5_000);
-    expect(await world.committed()).toBeUndefined();
+    await testBed.runtime.advance(5_000);
+    expect(await testBed.committed()).toBeUndefined();
     expect(first.log.map(({ message }) => message)).toContain(
       'A handler ended after its partition was taken away: its record is delivered again',
     );
   });
 
   it('does not hold up its partition for ever where nobody else is there', async () => {
-    await world.write(3, 0);
+    await testBed.write(3, 0);
     const hanging = new Deferred<Outcome>();
     let calls = 0;
-    const member = await world.started(() => (++calls === 2 ? hanging.promise : succeeded), {
+    const member = await testBed.started(() => (++calls === 2 ? hanging.promise : succeeded), {
       settings,
     });
-    await world.until(() => member.handled.length === 2);
-    await world.runtime.advance(MAX_POLL_MS);
-    await world.until(() => member.intake.status.state === 'retrying');
-    expect(member.intake.status.error).toMatchObject({ code: 'HANDLER_OVERDUE' });
-    expect(member.intake.counts.membershipsGivenUp).toBe(1);
-    await world.untilCommitted(3);
+    await testBed.until(() => member.handled.length === 2);
+    await testBed.runtime.advance(MAX_POLL_MS);
+    await testBed.until(() => member.session.status.state === 'retrying');
+    expect(member.session.status.error).toMatchObject({ code: 'HANDLER_OVERDUE' });
+    expect(member.session.counts.membershipsGivenUp).toBe(1);
+    await testBed.untilCommitted(3);
     expect(member.offsets()).toEqual([0, 1, 1, 2]);
     hanging.resolve(succeeded);
-    await world.runtime.settle();
-    expect(member.intake.status.state).toBe('joined');
+    await testBed.runtime.settle();
+    expect(member.session.status.state).toBe('joined');
   });
 
   it('holds up no other key for ever either: as many as may be at work at once may hang', async () => {
-    await world.writeKeys(['a', 'b', 'c', 'd']);
+    await testBed.writeKeys(['a', 'b', 'c', 'd']);
     const hanging = new Deferred<Outcome>();
     let next: Promise<Outcome> | Outcome = hanging.promise;
     const processing = { by: 'key', maxConcurrency: 2 } as const;
-    const member = await world.started(() => next, { settings: { ...settings, processing } });
-    await world.until(() => member.handled.length === 2);
+    const member = await testBed.started(() => next, { settings: { ...settings, processing } });
+    await testBed.until(() => member.handled.length === 2);
     expect(member.offsets()).toEqual([0, 1]);
     next = succeeded;
-    await world.runtime.advance(MAX_POLL_MS);
-    await world.untilCommitted(4);
-    expect(member.intake.status.stuckHandlers).toBe(2);
+    await testBed.runtime.advance(MAX_POLL_MS);
+    await testBed.untilCommitted(4);
+    expect(member.session.status.stuckHandlers).toBe(2);
     // Their slots are free already: when they end, no other one is.
     hanging.resolve(succeeded);
     const gate = new Deferred<Outcome>();
     next = gate.promise;
-    await world.writeKeys(['a', 'b', 'c', 'd']);
-    await world.until(() => member.intake.status.runningHandlers > 0);
-    await world.runtime.advance(1_000);
-    expect(member.intake.status.runningHandlers).toBe(2);
+    await testBed.writeKeys(['a', 'b', 'c', 'd']);
+    await testBed.until(() => member.session.status.runningHandlers > 0);
+    await testBed.runtime.advance(1_000);
+    expect(member.session.status.runningHandlers).toBe(2);
     gate.resolve(succeeded);
   });
 
   it('leaves what others have done committed', async () => {
-    await world.write(1, 0);
-    await world.write(10, 1);
+    await testBed.write(1, 0);
+    await testBed.write(10, 1);
     const hanging = new Deferred<Outcome>();
     let calls = 0;
-    const member = await world.started(
+    const member = await testBed.started(
       ({ record }) => (record.partition === 0 && ++calls === 1 ? hanging.promise : succeeded),
       { settings: { ...settings, ackMode: 'MANUAL' } },
     );
-    await world.untilCommitted(10, 1);
-    await world.runtime.advance(2 * MAX_POLL_MS);
-    await world.untilCommitted(1, 0);
+    await testBed.untilCommitted(10, 1);
+    await testBed.runtime.advance(2 * MAX_POLL_MS);
+    await testBed.untilCommitted(1, 0);
     expect([member.offsets(0), member.offsets(1)]).toEqual([[0, 0], upTo(10)]);
     hanging.resolve(succeeded);
   });
@@ -99,23 +103,23 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
 
 describe('beside a handler that exceeds maxPollIntervalMs', () => {
   const DRAIN_MS = 10_000;
-  let world: IntakeWorld;
+  let testBed: ConsumingTestBed;
   let hanging: Deferred<Outcome>;
   beforeEach(async () => {
-    world = await IntakeWorld.of(2);
+    testBed = await ConsumingTestBed.of(2);
     hanging = new Deferred();
   });
   afterEach(async () => {
     hanging.resolve(succeeded);
-    await world.end();
+    await testBed.end();
   });
 
   /** The first record of partition 0 hangs when it is called first; the next two others take so long. */
-  const startedWith = async (lateMs: number, more: Partial<IntakeSettings> = {}) => {
+  const startedWith = async (lateMs: number, more: Partial<ConsumingSettings> = {}) => {
     let first = true;
     let late = 0;
     const signals = new Map<string, AbortSignal>();
-    const member = await world.started(
+    const member = await testBed.started(
       ({ record: { partition, offset }, signal }) => {
         signals.set(`${partition}/${offset}`, signal);
         if (partition === 0 && offset === 0) {
@@ -124,104 +128,104 @@ describe('beside a handler that exceeds maxPollIntervalMs', () => {
           return answer;
         }
         if (late-- <= 0) return succeeded;
-        return sleep(world.runtime, lateMs).then(() => succeeded);
+        return sleep(testBed.runtime, lateMs).then(() => succeeded);
       },
       { settings: { ...settings, rebalanceDrainTimeoutMs: DRAIN_MS, ...more } },
     );
-    await world.until(() => member.handled.length > 0);
-    await world.runtime.advance(MAX_POLL_MS - 1_000);
+    await testBed.until(() => member.handled.length > 0);
+    await testBed.runtime.advance(MAX_POLL_MS - 1_000);
     late = 2;
     return { member, signals };
   };
 
-  const calls = ({ handled }: IntakeUnderTest, partition: number, offset: number): number =>
+  const calls = ({ handled }: SessionUnderTest, partition: number, offset: number): number =>
     handled.filter((each) => each.partition === partition && each.offset === offset).length;
 
   it.each([
     ['one after the other', { ackMode: 'MANUAL_IMMEDIATE' }],
     ['slice by slice', { ackMode: 'MANUAL' }],
   ] as const)('another partition finishes what it is at, %s, and commits it', async (_, more) => {
-    await world.write(1, 0);
+    await testBed.write(1, 0);
     const { member, signals } = await startedWith(5_000, more);
-    await world.write(3, 1);
-    await world.until(() => calls(member, 1, 0) === 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
-    await world.runtime.advance(3_000);
+    await testBed.write(3, 1);
+    await testBed.until(() => calls(member, 1, 0) === 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+    await testBed.runtime.advance(3_000);
     expect([signals.get('0/0')?.aborted, signals.get('1/0')?.aborted]).toEqual([true, false]);
     expect(calls(member, 1, 1)).toBe(0);
-    await world.untilCommitted(3, 1);
-    await world.untilCommitted(1, 0);
+    await testBed.untilCommitted(3, 1);
+    await testBed.untilCommitted(1, 0);
     expect(upTo(3).map((offset) => calls(member, 1, offset))).toEqual([1, 1, 1]);
   });
 
   it('another key of the same partition does so, too', async () => {
-    await world.writeKeys(['a']);
+    await testBed.writeKeys(['a']);
     const { member } = await startedWith(5_000, {
       processing: { by: 'key', maxConcurrency: 4 },
     });
-    await world.writeKeys(['b', 'a', 'b']);
-    await world.until(() => calls(member, 0, 1) === 1);
-    await world.runtime.advance(5_000);
-    await world.untilCommitted(4, 0);
+    await testBed.writeKeys(['b', 'a', 'b']);
+    await testBed.until(() => calls(member, 0, 1) === 1);
+    await testBed.runtime.advance(5_000);
+    await testBed.untilCommitted(4, 0);
     expect(upTo(4).map((offset) => calls(member, 0, offset))).toEqual([2, 1, 1, 1]);
   });
 
   it('nobody waits longer than for those that still end', async () => {
-    await world.write(1, 0);
+    await testBed.write(1, 0);
     const { member } = await startedWith(2_000);
-    await world.write(1, 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
-    const since = world.runtime.monotonic();
-    await world.until(() => calls(member, 0, 0) === 2);
+    await testBed.write(1, 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+    const since = testBed.runtime.monotonic();
+    await testBed.until(() => calls(member, 0, 0) === 2);
     // What it is about, the end of the other handler, and the second before the next try.
-    expect(world.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
+    expect(testBed.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
   });
 
   it('nobody waits longer than the drain time either', async () => {
-    await world.write(1, 0);
+    await testBed.write(1, 0);
     const { member, signals } = await startedWith(MAX_POLL_MS - 1_000);
-    await world.write(1, 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
+    await testBed.write(1, 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
     const [late] = [signals.get('1/0')];
-    await world.runtime.advance(DRAIN_MS - 1_000);
+    await testBed.runtime.advance(DRAIN_MS - 1_000);
     expect(late?.aborted).toBe(false);
-    await world.runtime.advance(2_000);
+    await testBed.runtime.advance(2_000);
     expect(late?.aborted).toBe(true);
   });
 
   it('a close does not wait for anybody', async () => {
-    await world.write(1, 0);
+    await testBed.write(1, 0);
     const { member } = await startedWith(9_000);
-    await world.write(1, 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
-    const since = world.runtime.monotonic();
-    await world.done(member.intake.close());
-    expect(world.runtime.monotonic() - since).toBeLessThan(1_000);
+    await testBed.write(1, 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+    const since = testBed.runtime.monotonic();
+    await testBed.done(member.session.close());
+    expect(testBed.runtime.monotonic() - since).toBeLessThan(1_000);
   });
 
   it('a revocation goes its own way', async () => {
-    await world.write(1, 0);
+    await testBed.write(1, 0);
     const { member } = await startedWith(5_000);
-    await world.write(3, 1);
-    await world.until(() => member.intake.counts.membershipsGivenUp === 1);
-    const other = world.intake(() => succeeded, { settings });
-    void other.intake.start().catch(() => undefined);
-    await world.runtime.advance(DRAIN_MS);
-    await world.untilCommitted(3, 1);
-    await world.untilCommitted(1, 0);
+    await testBed.write(3, 1);
+    await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
+    const other = testBed.session(() => succeeded, { settings });
+    void other.session.start().catch(() => undefined);
+    await testBed.runtime.advance(DRAIN_MS);
+    await testBed.untilCommitted(3, 1);
+    await testBed.untilCommitted(1, 0);
     expect(member.offsets(1).filter((offset) => other.offsets(1).includes(offset))).toEqual([]);
-    expect(member.intake.status.partitionPauses).toEqual([]);
+    expect(member.session.status.partitionPauses).toEqual([]);
   });
 });
 
 describe('a member stays in its group', () => {
-  let world: IntakeWorld;
+  let testBed: ConsumingTestBed;
   // As much is done beyond the gap in here twice.
   const METADATA_LIMIT = 120;
   beforeEach(
-    async () => (world = await IntakeWorld.of(1, { offsetMetadataLimit: METADATA_LIMIT })),
+    async () => (testBed = await ConsumingTestBed.of(1, { offsetMetadataLimit: METADATA_LIMIT })),
   );
-  afterEach(() => world.end());
+  afterEach(() => testBed.end());
 
   it.each([
     ['while it is paused', 'pause'],
@@ -229,10 +233,10 @@ describe('a member stays in its group', () => {
     ['while a record was given back for long', 'delay'],
     ['while a gap leaves no room in the metadata', 'full'],
   ] as const)('%s, however long that takes', async (_, why) => {
-    await world.writeKeys(upTo(200).map(String));
+    await testBed.writeKeys(upTo(200).map(String));
     const longMs = 5 * MAX_POLL_MS;
     let isFree = false;
-    const member = await world.started(
+    const member = await testBed.started(
       ({ record }) => {
         if (isFree) return succeeded;
         if (why === 'backoff') return { kind: 'failed', error: new Error('no luck') };
@@ -249,15 +253,15 @@ describe('a member stays in its group', () => {
         },
       },
     );
-    if (why === 'pause') await world.done(member.intake.pause('operator'));
-    await world.runtime.advance(longMs);
-    expect(member.intake.status).toMatchObject({ state: 'joined', stuckHandlers: 0 });
-    const { metadata } = (await world.commitOf()) ?? {};
+    if (why === 'pause') await testBed.done(member.session.pause('operator'));
+    await testBed.runtime.advance(longMs);
+    expect(member.session.status).toMatchObject({ state: 'joined', stuckHandlers: 0 });
+    const { metadata } = (await testBed.commitOf()) ?? {};
     expect((metadata?.length ?? 0) > METADATA_LIMIT / 2).toBe(why === 'full');
     isFree = true;
-    member.intake.resume('operator');
-    await world.until(() => member.intake.counts.succeeded === 200);
-    await world.untilCommitted(200);
+    member.session.resume('operator');
+    await testBed.until(() => member.session.counts.succeeded === 200);
+    await testBed.untilCommitted(200);
     const joins = member.log.filter(({ message }) => message === 'Partitions assigned');
     expect(joins).toHaveLength(1);
   });

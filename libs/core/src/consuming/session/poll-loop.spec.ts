@@ -1,14 +1,14 @@
 import { ConnectionError } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { recordingLogger, watched } from './intake-world.spec-support.js';
+import { recordingLogger, watched } from './consuming-test-bed.spec-support.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { PollLoop } from './poll-loop.js';
-import { GateBench, recordsOf } from './scripted-session.spec-support.js';
+import { LaneTestBed, recordsOf } from './lane-test-bed.spec-support.js';
 
 const ending = new Error('over');
 
 describe('the poll loop', () => {
-  let bench: GateBench;
+  let bench: LaneTestBed;
   let lane: PartitionLane;
   let stop: AbortController;
 
@@ -17,7 +17,7 @@ describe('the poll loop', () => {
       session: bench.session.asConsumer,
       lanes: bench.lanes,
       gate: bench.gate,
-      memory: bench.memory,
+      bufferLimit: bench.bufferLimit,
       runtime,
       logger: recordingLogger(bench.log),
       maxPollRecords: 3,
@@ -27,7 +27,7 @@ describe('the poll loop', () => {
   };
 
   beforeEach(() => {
-    bench = new GateBench();
+    bench = new LaneTestBed();
     lane = bench.lane(5);
     stop = new AbortController();
   });
@@ -47,7 +47,7 @@ describe('the poll loop', () => {
     bench.session.positions.set('t-0', 5);
     start();
     await bench.runtime.settle();
-    expect([bench.handled, bench.tally.counts.received]).toEqual([[], 0]);
+    expect([bench.handled, bench.counters.counts.received]).toEqual([[], 0]);
   });
 
   it('drops records that were on their way when the partition was taken away', async () => {
@@ -55,7 +55,7 @@ describe('the poll loop', () => {
     bench.session.positions.delete('t-0');
     start();
     await bench.runtime.settle();
-    expect(bench.tally.counts.received).toBe(0);
+    expect(bench.counters.counts.received).toBe(0);
   });
 
   it('drops records that were on their way when the partition was paused; they are read again', async () => {
@@ -65,10 +65,10 @@ describe('the poll loop', () => {
     bench.gate.update();
     start();
     await bench.runtime.settle();
-    expect([bench.handled, bench.tally.counts.received]).toEqual([[], 0]);
+    expect([bench.handled, bench.counters.counts.received]).toEqual([[], 0]);
     bench.ledger.remove('operator');
     bench.gate.update();
-    expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
+    expect(bench.session.calls.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
   });
 
   it.each(['offer', 'run'] as const)(
@@ -89,7 +89,7 @@ describe('the poll loop', () => {
         { partition: 0, reasons: ['backoff'], error: { message: 'a mistake' } },
       ]);
       await bench.runtime.advance(1_000);
-      expect(bench.session.told.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
+      expect(bench.session.calls.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
     },
   );
 

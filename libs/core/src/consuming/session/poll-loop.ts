@@ -1,7 +1,7 @@
 import type { BrokerRecord, ConsumerSession, DriverLogger } from '@nest-event-bus/broker';
 import { Backoff, type Runtime, sleep } from '@nest-event-bus/broker/runtime';
 import type { LaneGate } from '../pauses/lane-gate.js';
-import type { LaneMemory } from '../lanes/buffer-limit.js';
+import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 
@@ -9,7 +9,7 @@ export interface PollLoopParts {
   readonly session: ConsumerSession;
   readonly lanes: Lanes;
   readonly gate: LaneGate;
-  readonly memory: LaneMemory;
+  readonly bufferLimit: BufferLimit;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   readonly maxPollRecords: number;
@@ -17,31 +17,31 @@ export interface PollLoopParts {
 }
 
 /** Handlers that answer at once could keep the loop from ever waiting: heartbeats and timers get their turn. */
-const BREATHE_AFTER_MS = 10;
+const YIELD_AFTER_MS = 10;
 const RETRY = { initialMs: 100, maxMs: 5_000 };
 /** A mistake of our own is hardly mended by trying again, but the partition must not stand still for ever. */
-const BROKEN_MS = 1_000;
+const INTERNAL_ERROR_BACKOFF_MS = 1_000;
 
 /** Brings records from the session to the lanes of their partitions. A lane that has enough is not asked for. */
 export class PollLoop {
   readonly #backoff: Backoff;
-  #breathedAt: number;
+  #yieldedAt: number;
 
   constructor(private readonly parts: PollLoopParts) {
     this.#backoff = new Backoff(parts.runtime, RETRY);
-    this.#breathedAt = parts.runtime.monotonic();
+    this.#yieldedAt = parts.runtime.monotonic();
   }
 
   /** Gives the error by which the session ended, or the signal's reason. */
   async run(signal: AbortSignal): Promise<unknown> {
-    const { session, memory, maxPollRecords } = this.parts;
+    const { session, bufferLimit, maxPollRecords } = this.parts;
     while (!signal.aborted) {
       try {
-        this.#distribute(await session.poll(maxPollRecords, signal, memory.enoughBytes));
-        await this.#rest(signal);
+        this.#distribute(await session.poll(maxPollRecords, signal, bufferLimit.bytesPerPartition));
+        await this.#yieldOrSleep(signal);
       } catch (error) {
         if (signal.aborted || this.#isOver) return error;
-        await this.#survive(error as Error, signal);
+        await this.#backOff(error as Error, signal);
       }
     }
     return signal.reason;
@@ -64,7 +64,7 @@ export class PollLoop {
         try {
           this.#offer(lane, records, from, to, receivedAt);
         } catch (error) {
-          this.#readAgain(lane, records[from] as BrokerRecord, error as Error);
+          this.#retryLater(lane, records[from] as BrokerRecord, error as Error);
         }
       }
       from = to;
@@ -84,17 +84,17 @@ export class PollLoop {
     // Sought elsewhere, or taken away, while these were on their way: they come again.
     if (position === undefined || position <= last.offset) return;
     // The driver stands behind them; a lane that is released is sought back to the first of them.
-    if (lane.isHeld || lane.hasEnded) return;
+    if (lane.isPaused || lane.hasEnded) return;
     lane.offer(records, from, to, receivedAt);
     // Nothing is on its way now, so all that the driver has passed was handed over or is not in the log.
-    lane.tracker.reach(position);
-    gate.flows(lane);
+    lane.tracker.advanceTo(position);
+    gate.onRecordsReceived(lane);
     lane.run();
-    if (lane.hasEnough) gate.crowd(lane);
+    if (lane.isBufferFull) gate.applyBackpressure(lane);
   }
 
   /** What a lane could not take counts as not received, and the other lanes get theirs. */
-  #readAgain(lane: PartitionLane, { offset }: BrokerRecord, error: Error): void {
+  #retryLater(lane: PartitionLane, { offset }: BrokerRecord, error: Error): void {
     const { gate, logger } = this.parts;
     logger.error('A partition could not take its records: they are read again', {
       partition: lane.name,
@@ -104,20 +104,25 @@ export class PollLoop {
     if (lane.hasEnded) return;
     const atWork = new Set(lane.running.map(({ record }) => record.offset));
     lane.tracker.rewindTo(offset, atWork);
-    gate.hold(lane, { reason: 'backoff', delayMs: BROKEN_MS, error, isSoft: false });
+    gate.pauseFor(lane, {
+      reason: 'backoff',
+      delayMs: INTERNAL_ERROR_BACKOFF_MS,
+      error,
+      endsOnResume: false,
+    });
   }
 
-  async #rest(signal: AbortSignal): Promise<void> {
+  async #yieldOrSleep(signal: AbortSignal): Promise<void> {
     const { runtime, idleBetweenPollsMs } = this.parts;
     if (idleBetweenPollsMs > 0) return sleep(runtime, idleBetweenPollsMs, signal);
     const now = runtime.monotonic();
-    if (now - this.#breathedAt < BREATHE_AFTER_MS) return;
+    if (now - this.#yieldedAt < YIELD_AFTER_MS) return;
     await new Promise<void>((resolve) => runtime.defer(resolve));
-    this.#breathedAt = runtime.monotonic();
+    this.#yieldedAt = runtime.monotonic();
   }
 
   /** The session is alive: whatever this was, polling goes on. */
-  async #survive(error: Error, signal: AbortSignal): Promise<void> {
+  async #backOff(error: Error, signal: AbortSignal): Promise<void> {
     this.parts.logger.error('A poll failed and is repeated', { reason: error.message });
     await sleep(this.parts.runtime, this.#backoff.next(), signal).catch(() => undefined);
   }

@@ -2,7 +2,7 @@ import { Deferred, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 
 /** Order lasts over an assignment too; but a handler that never ends must not hold its partition for ever. */
-export async function whenOutlived(
+export async function waitForPreviousHandlers(
   runtime: Runtime,
   handlers: readonly LaneDelivery[],
   maxPollIntervalMs: number,

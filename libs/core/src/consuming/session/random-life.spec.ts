@@ -11,16 +11,16 @@ import { sleep } from '@nest-event-bus/broker/runtime';
 import fc from 'fast-check';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { decodeMetadata } from '../commits/commit-metadata.js';
-import type { Processing } from './intake.js';
+import type { Processing } from './consuming-session.js';
 import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { LaneMemory } from '../lanes/buffer-limit.js';
+import { BufferLimit } from '../lanes/buffer-limit.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import {
-  type IntakeUnderTest,
-  IntakeWorld,
+  type SessionUnderTest,
+  ConsumingTestBed,
   reconciles,
   upTo,
-} from './intake-world.spec-support.js';
+} from './consuming-test-bed.spec-support.js';
 
 const PARTITIONS = 3;
 const RECORDS = 400;
@@ -79,7 +79,7 @@ class Recorded {
 }
 
 function beyond(offset: number, metadata: string | null): readonly number[] {
-  const runs = decodeMetadata(offset, metadata)?.runs ?? [];
+  const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
   return runs.flatMap(({ from, to }) => upTo(to - from, from));
 }
 
@@ -88,7 +88,7 @@ const KEYS = 15;
 const keyOf = (offset: number): string | null =>
   offset % 11 === 0 ? null : `${(offset * 7) % KEYS}`;
 
-interface Member extends IntakeUnderTest {
+interface Member extends SessionUnderTest {
   /** By partition; the one that is over stays until the next one. */
   readonly tenures: Map<number, Tenure>;
   /** In effect: nothing may reach a handler. */
@@ -106,7 +106,7 @@ interface Step {
 const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
 
 /** Members come and go, pause, lose their broker and fail, while somebody writes down every broken promise. */
-class Life {
+class RandomHistory {
   readonly broken: string[] = [];
   readonly members: Member[] = [];
   redelivered = 0;
@@ -116,9 +116,9 @@ class Life {
   #made = 0;
 
   constructor(
-    readonly world: IntakeWorld,
+    readonly testBed: ConsumingTestBed,
     private readonly mode: Mode,
-    private readonly memory: LaneMemory,
+    private readonly bufferLimit: BufferLimit,
   ) {}
 
   get missing(): number {
@@ -129,9 +129,9 @@ class Life {
     const clientId = `member-${this.#made++}`;
     const tenures = new Map<number, Tenure>();
     const by = this.mode === 'slices' ? 'partition' : this.mode;
-    const underTest = this.world.intake(undefined, {
+    const underTest = this.testBed.session(undefined, {
       clientId,
-      driver: this.#watching(memory({ broker: this.world.broker, clientId }), tenures),
+      driver: this.#watching(memory({ broker: this.testBed.broker, clientId }), tenures),
       processor: {
         process: (delivery) => this.#handle(member, delivery),
         ...(this.mode === 'slices' && { processSlice: (slice) => this.#answer(member, slice) }),
@@ -146,16 +146,16 @@ class Life {
         rebalanceDrainTimeoutMs: 40,
         failureBackoff: { initialMs: 20, maxMs: 200 },
       },
-      memory: this.memory,
+      bufferLimit: this.bufferLimit,
       consumer: { sessionTimeoutMs: 1_000, heartbeatIntervalMs: 300, rebalanceTimeoutMs: 3_000 },
     });
     const member: Member = { ...underTest, tenures, pauses: new Map() };
     this.members.push(member);
-    member.intake.start().catch(() => undefined);
+    member.session.start().catch(() => undefined);
   }
 
   async take({ kind, pick, ms }: Step): Promise<void> {
-    const { world } = this;
+    const { testBed } = this;
     const index = pick % this.members.length;
     const member = this.members[index] as Member;
     switch (kind) {
@@ -171,25 +171,25 @@ class Life {
       case 'leave':
         if (this.members.length === 1) break;
         this.members.splice(index, 1);
-        await world.done(member.intake.drain(ms));
-        await world.done(member.intake.close());
+        await testBed.done(member.session.drain(ms));
+        await testBed.done(member.session.close());
         this.#check(member);
         break;
       case 'silence': {
-        const fault = world.broker.faults.dropHeartbeats({ groupId: 'g' });
-        await world.runtime.advance(5 * ms);
+        const fault = testBed.broker.faults.dropHeartbeats({ groupId: 'g' });
+        await testBed.runtime.advance(5 * ms);
         fault.lift();
         break;
       }
       case 'refuse': {
         const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
-        world.broker.faults.refuse({ operation: 'commit' }, refusal, { times: 1 + (pick % 5) });
+        testBed.broker.faults.refuse({ operation: 'commit' }, refusal, { times: 1 + (pick % 5) });
         break;
       }
       case 'wait':
         break;
     }
-    await world.runtime.advance(ms);
+    await testBed.runtime.advance(ms);
     for (const each of this.members) this.#check(each);
   }
 
@@ -197,16 +197,16 @@ class Life {
     for (const member of this.members) this.#resume(member);
   }
 
-  #pause({ intake, pauses }: Member, reason: PauseReason): void {
+  #pause({ session, pauses }: Member, reason: PauseReason): void {
     if (!pauses.has(reason)) pauses.set(reason, false);
-    void intake.pause(reason).then(() => {
+    void session.pause(reason).then(() => {
       if (pauses.has(reason)) pauses.set(reason, true);
     });
   }
 
-  #resume({ intake, pauses }: Member): void {
+  #resume({ session, pauses }: Member): void {
     pauses.clear();
-    for (const each of REASONS) intake.resume(each);
+    for (const each of REASONS) session.resume(each);
   }
 
   /** Of some of the slice, in one call or in several. */
@@ -226,7 +226,7 @@ class Life {
     const first = stretch[0] as Delivery;
     const tenure = this.#begin(member, first);
     const outcomes = stretch.map(({ record }) => this.#verdict() ?? record.offset);
-    if (this.#upTo(4) === 0) await sleep(this.world.runtime, this.#upTo(100));
+    if (this.#upTo(4) === 0) await sleep(this.testBed.runtime, this.#upTo(100));
     return outcomes.map((each) => (typeof each === 'number' ? this.#finish(tenure, each) : each));
   }
 
@@ -235,11 +235,11 @@ class Life {
     const tenure = this.#begin(member, delivery);
     const setback = this.#verdict();
     if (setback) return setback;
-    const chance = this.world.runtime.random();
+    const chance = this.testBed.runtime.random();
     if (chance > 0.05) return this.#finish(tenure, offset);
     const isTooSlow = chance > 0.047;
     const ms = isTooSlow ? MAX_POLL_MS + this.#upTo(4_000) : this.#upTo(chance > 0.03 ? 300 : 20);
-    return sleep(this.world.runtime, ms).then(() => this.#finish(tenure, offset));
+    return sleep(this.testBed.runtime, ms).then(() => this.#finish(tenure, offset));
   }
 
   /** A record reaches its handler. */
@@ -266,7 +266,7 @@ class Life {
   }
 
   #verdict(): Outcome | undefined {
-    const chance = this.world.runtime.random();
+    const chance = this.testBed.runtime.random();
     if (chance < 0.01) return { kind: 'failed', error: new Error('no luck') };
     if (chance < 0.015) return { kind: 'handed-back', delayMs: this.#upTo(50) };
     return undefined;
@@ -287,8 +287,8 @@ class Life {
     return offset % 7 === 0 ? { kind: 'discarded', reason: 'seventh' } : succeeded;
   }
 
-  #check({ intake }: IntakeUnderTest): void {
-    if (!reconciles(intake.counts)) this.#complain(`counts: ${JSON.stringify(intake.counts)}`);
+  #check({ session }: SessionUnderTest): void {
+    if (!reconciles(session.counts)) this.#complain(`counts: ${JSON.stringify(session.counts)}`);
   }
 
   /** No commit may pass a record that was not finished in its tenure, nor say of one that it is done. */
@@ -342,32 +342,32 @@ class Life {
   }
 
   #upTo(limit: number): number {
-    return Math.floor(this.world.runtime.random() * limit);
+    return Math.floor(this.testBed.runtime.random() * limit);
   }
 }
 
 /** From the first record to the last. */
-async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<Life> {
-  const world = await IntakeWorld.of(PARTITIONS, { seed });
+async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<RandomHistory> {
+  const testBed = await ConsumingTestBed.of(PARTITIONS, { seed });
   for (let partition = 0; partition < PARTITIONS; partition++)
-    await world.writeKeys(upTo(RECORDS).map(keyOf), partition);
-  const memory = new LaneMemory(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
-  const life = new Life(world, mode, memory);
+    await testBed.writeKeys(upTo(RECORDS).map(keyOf), partition);
+  const bufferLimit = new BufferLimit(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
+  const life = new RandomHistory(testBed, mode, bufferLimit);
   life.add('MANUAL_IMMEDIATE');
   life.add('MANUAL');
   for (const step of steps) await life.take(step);
   life.resumeAll();
-  await world.until(() => life.missing === 0 || life.broken.length > 0);
+  await testBed.until(() => life.missing === 0 || life.broken.length > 0);
   expect(life.broken).toEqual([]);
   // Handlers that have outlived their tenures end.
-  await world.runtime.advance(3 * MAX_POLL_MS);
+  await testBed.runtime.advance(3 * MAX_POLL_MS);
   for (let partition = 0; partition < PARTITIONS; partition++)
-    expect(await world.committed(partition)).toBe(RECORDS);
-  for (const { intake } of life.members) {
-    expect(reconciles(intake.counts)).toBe(true);
-    expect(intake.counts.inFlight).toBe(0);
+    expect(await testBed.committed(partition)).toBe(RECORDS);
+  for (const { session } of life.members) {
+    expect(reconciles(session.counts)).toBe(true);
+    expect(session.counts.inFlight).toBe(0);
   }
-  await world.end();
+  await testBed.end();
   expect(life.broken).toEqual([]);
   return life;
 }

@@ -23,7 +23,7 @@ export interface RebalanceParts {
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
   /** Whether a topic that took the place of its own is read on, instead of waiting for an operator. */
-  readonly readsSuccessors: boolean;
+  readonly readsRecreatedTopics: boolean;
   /** How long running handlers may go on. */
   drainTimeoutMs(): number;
   /** How long the commit that follows may take. */
@@ -32,22 +32,22 @@ export interface RebalanceParts {
 }
 
 /** The rebalance time-out leaves 10 s besides the drain: half of it for the commit. */
-export const FINAL_COMMIT_MS = 5_000;
+export const FINAL_COMMIT_TIMEOUT_MS = 5_000;
 
 /** Before the successor of a topic is read, and between two looks at what is still to be done of the topic itself. */
-const SUCCESSOR_REST_MS = 1_000;
+const RECREATED_TOPIC_CHECK_MS = 1_000;
 
 /** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
 export class EventBusRebalanceListener implements AssignmentListener {
   /** They are being handed back. */
-  readonly #leaving = new WeakSet<PartitionLane>();
+  readonly #beingRevoked = new WeakSet<PartitionLane>();
   /** What is told to the group before the successor of a lane's topic is read. */
-  readonly #beginnings = new WeakMap<PartitionLane, CommitSource>();
+  readonly #initialCommits = new WeakMap<PartitionLane, CommitSource>();
 
   constructor(private readonly parts: RebalanceParts) {}
 
   onAssigned(partitions: readonly AssignedPartition[]): void {
-    for (const assigned of partitions) this.#begin(assigned);
+    for (const assigned of partitions) this.#addLane(assigned);
     this.parts.logger.info('Partitions assigned', {
       partitions: partitions.map(({ topic, partition, position, committed }) => ({
         topic,
@@ -64,11 +64,11 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const { lanes, gate, committer, logger } = this.parts;
     const revoked = lanes.of(partitions);
     for (const lane of revoked) {
-      this.#leaving.add(lane);
-      gate.retire(lane);
+      this.#beingRevoked.add(lane);
+      gate.stopForRevocation(lane);
       lane.abortWaits(new DeliveryAbortedException('revoked'));
     }
-    await whenAllQuiet(this.parts.runtime, revoked, this.parts.drainTimeoutMs());
+    await waitForHandlers(this.parts.runtime, revoked, this.parts.drainTimeoutMs());
     for (const lane of revoked) {
       lane.end();
       lane.abort(new DeliveryAbortedException('revoked'));
@@ -76,7 +76,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     const owned = revoked.filter((lane) => lanes.owns(lane));
     const isCommitted = await committer.flush(owned, this.parts.commitTimeoutMs());
     logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
-    for (const lane of revoked) this.#release(lane);
+    for (const lane of revoked) this.#removeLane(lane);
     this.parts.onChange();
   }
 
@@ -86,7 +86,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     for (const lane of lost) {
       lane.end();
       lane.abort(new DeliveryAbortedException('lost'));
-      this.#release(lane);
+      this.#removeLane(lane);
     }
     this.parts.logger.warn('Partitions lost: what was not committed is delivered again elsewhere', {
       partitions: lost.map(positionOf),
@@ -105,10 +105,11 @@ export class EventBusRebalanceListener implements AssignmentListener {
     });
     const lane = this.parts.lanes.get(topic, partition);
     if (!lane) return;
-    if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError) lane.disown();
-    this.parts.gate.stop(lane, error);
-    if (error instanceof TopicRecreatedError && this.parts.readsSuccessors)
-      this.#awaitSuccessor(lane, lane.tracker.next);
+    if (error instanceof TopicRecreatedError || error instanceof LogTruncatedError)
+      lane.stopCommitting();
+    this.parts.gate.onReadingStopped(lane, error);
+    if (error instanceof TopicRecreatedError && this.parts.readsRecreatedTopics)
+      this.#scheduleRecreatedTopic(lane, lane.tracker.next);
   }
 
   /** Going back, offsets mean something else from there on: that is another assignment to us. */
@@ -124,20 +125,20 @@ export class EventBusRebalanceListener implements AssignmentListener {
       reason,
     });
     // Retention took the records in between. Those that were received before are as good as ever.
-    if (from !== null && to > from) return skipTo(lane, to);
+    if (from !== null && to > from) return advanceTo(lane, to);
     // What is unfinished there and was not cut off has to come again: nothing may pass it.
     const position = Math.min(to, lane.tracker.watermark);
     lane.end();
     lane.abort(new DeliveryAbortedException('revoked'));
-    this.#release(lane);
-    const next = this.#begin({ topic, partition, position, committed: null });
+    this.#removeLane(lane);
+    const next = this.#addLane({ topic, partition, position, committed: null });
     if (position < to) this.parts.gate.seek(next, position);
   }
 
   /** `readUpTo`: how far the old topic was read. */
-  #awaitSuccessor(lane: PartitionLane, readUpTo: number): void {
-    const look = (): void => void this.#readSuccessor(lane, readUpTo);
-    this.parts.runtime.setTimer(look, SUCCESSOR_REST_MS, { background: true });
+  #scheduleRecreatedTopic(lane: PartitionLane, readUpTo: number): void {
+    const look = (): void => void this.#readRecreatedTopic(lane, readUpTo);
+    this.parts.runtime.setTimer(look, RECREATED_TOPIC_CHECK_MS, { background: true });
   }
 
   /**
@@ -147,18 +148,19 @@ export class EventBusRebalanceListener implements AssignmentListener {
    * before: an offset of the old one, committed by name in the last moment, would hide records of
    * the new one.
    */
-  async #readSuccessor(lane: PartitionLane, readUpTo: number): Promise<void> {
+  async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
     const { committer, gate, logger } = this.parts;
     const { topic, partition, name } = lane;
-    if (!this.#mayReplace(lane)) return;
-    if (lane.backlog > 0 || lane.running.length > 0) return this.#awaitSuccessor(lane, readUpTo);
-    const beginning = beginningOf(topic, partition, name);
-    this.#beginnings.set(lane, beginning);
+    if (!this.#canReplace(lane)) return;
+    if (lane.backlog > 0 || lane.running.length > 0)
+      return this.#scheduleRecreatedTopic(lane, readUpTo);
+    const beginning = initialCommitOf(topic, partition, name);
+    this.#initialCommits.set(lane, beginning);
     await committer.whenStored(beginning);
-    if (!this.#mayReplace(lane)) return;
+    if (!this.#canReplace(lane)) return;
     const { watermark } = lane.tracker;
     lane.end();
-    this.#release(lane);
+    this.#removeLane(lane);
     if (watermark < readUpTo)
       logger.error('Records went with the topic that was deleted: they were read and not done', {
         topic,
@@ -170,35 +172,35 @@ export class EventBusRebalanceListener implements AssignmentListener {
       topic,
       partition,
     });
-    gate.seek(this.#begin({ topic, partition, position: 0, committed: null }), 0);
+    gate.seek(this.#addLane({ topic, partition, position: 0, committed: null }), 0);
     this.parts.onChange();
   }
 
-  #mayReplace(lane: PartitionLane): boolean {
-    return this.parts.lanes.owns(lane) && !lane.hasEnded && !this.#leaving.has(lane);
+  #canReplace(lane: PartitionLane): boolean {
+    return this.parts.lanes.owns(lane) && !lane.hasEnded && !this.#beingRevoked.has(lane);
   }
 
-  #begin(assigned: AssignedPartition): PartitionLane {
+  #addLane(assigned: AssignedPartition): PartitionLane {
     const { lanes, gate } = this.parts;
     const lane = this.parts.newLane(assigned);
     lanes.add(lane);
-    gate.enter(lane);
+    gate.onLaneAdded(lane);
     return lane;
   }
 
-  #release(lane: PartitionLane): void {
+  #removeLane(lane: PartitionLane): void {
     const { lanes, gate, committer } = this.parts;
     if (!lanes.owns(lane)) return;
     committer.forget(lane);
-    const beginning = this.#beginnings.get(lane);
+    const beginning = this.#initialCommits.get(lane);
     if (beginning) committer.forget(beginning);
     lanes.remove(lane);
-    gate.leave(lane);
+    gate.onLaneRemoved(lane);
   }
 }
 
 /** To be committed once, and then to be forgotten. */
-function beginningOf(topic: string, partition: number, name: string): CommitSource {
+function initialCommitOf(topic: string, partition: number, name: string): CommitSource {
   let isTold = false;
   return {
     topic,
@@ -210,20 +212,20 @@ function beginningOf(topic: string, partition: number, name: string): CommitSour
 }
 
 /** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
-function skipTo(lane: PartitionLane, offset: number): void {
-  if (!lane.isHeld && !lane.hasEnded) lane.tracker.reach(offset);
+function advanceTo(lane: PartitionLane, offset: number): void {
+  if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);
 }
 
 /** Resolves when no handler of these lanes runs any more; no later than this. */
-export async function whenAllQuiet(
+export async function waitForHandlers(
   runtime: Runtime,
   lanes: readonly PartitionLane[],
   timeoutMs: number,
 ): Promise<void> {
   const busy = lanes.filter((lane) => lane.running.length > 0);
   if (busy.length === 0 || timeoutMs <= 0) return;
-  const quiet = Promise.all(busy.map((lane) => lane.whenQuiet()));
-  await resolvesWithin(runtime, timeoutMs, quiet);
+  const idle = Promise.all(busy.map((lane) => lane.whenIdle()));
+  await resolvesWithin(runtime, timeoutMs, idle);
 }
 
 function positionOf({ topic, partition, committed, running }: PartitionLane) {

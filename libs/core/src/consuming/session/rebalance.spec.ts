@@ -1,26 +1,26 @@
 import { Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { IntakeWorld, reconciles, upTo } from './intake-world.spec-support.js';
+import { ConsumingTestBed, reconciles, upTo } from './consuming-test-bed.spec-support.js';
 import { LingeringHandlers } from './lingering-handlers.js';
 
 const settings = { rebalanceDrainTimeoutMs: 5_000 };
 
 describe('a rebalance', () => {
-  let world: IntakeWorld;
+  let testBed: ConsumingTestBed;
 
-  afterEach(() => world.end());
+  afterEach(() => testBed.end());
 
   it('waits for the running handler, and commits it before the partition goes', async () => {
-    world = await IntakeWorld.of(2);
-    for (const partition of [0, 1]) await world.write(3, partition);
+    testBed = await ConsumingTestBed.of(2);
+    for (const partition of [0, 1]) await testBed.write(3, partition);
     const gate = new Deferred<Outcome>();
-    const first = await world.started(() => gate.promise, { settings });
-    await world.until(() => first.handled.length === 2);
-    const second = world.intake(undefined, { settings });
-    const joined = world.done(second.intake.start());
-    world.runtime.setTimer(() => gate.resolve(succeeded), 4_000);
+    const first = await testBed.started(() => gate.promise, { settings });
+    await testBed.until(() => first.handled.length === 2);
+    const second = testBed.session(undefined, { settings });
+    const joined = testBed.done(second.session.start());
+    testBed.runtime.setTimer(() => gate.resolve(succeeded), 4_000);
     await joined;
-    for (const partition of [0, 1]) await world.untilCommitted(3, partition);
+    for (const partition of [0, 1]) await testBed.untilCommitted(3, partition);
     const all = [...first.handled, ...second.handled];
     // Each once: what the first had at work was done and committed, and nothing was begun besides.
     expect(all.map(({ partition, offset }) => `${partition}:${offset}`).toSorted()).toEqual([
@@ -31,108 +31,108 @@ describe('a rebalance', () => {
       '1:1',
       '1:2',
     ]);
-    expect(reconciles(first.intake.counts)).toBe(true);
+    expect(reconciles(first.session.counts)).toBe(true);
   });
 
   it('lets nobody wait longer than the drain time; what ends later is counted and never committed', async () => {
-    world = await IntakeWorld.of(2);
-    for (const partition of [0, 1]) await world.write(1, partition);
+    testBed = await ConsumingTestBed.of(2);
+    for (const partition of [0, 1]) await testBed.write(1, partition);
     const gate = new Deferred<Outcome>();
     const aborts: number[] = [];
-    const first = await world.started(
+    const first = await testBed.started(
       ({ signal }) => {
-        signal.addEventListener('abort', () => aborts.push(world.runtime.monotonic()));
+        signal.addEventListener('abort', () => aborts.push(testBed.runtime.monotonic()));
         return gate.promise;
       },
       { settings },
     );
-    await world.until(() => first.handled.length === 2);
-    const before = world.runtime.monotonic();
-    const second = await world.started(() => new Promise<Outcome>(() => undefined), { settings });
-    await world.until(() => second.handled.length === 1);
-    const took = world.runtime.monotonic() - before;
+    await testBed.until(() => first.handled.length === 2);
+    const before = testBed.runtime.monotonic();
+    const second = await testBed.started(() => new Promise<Outcome>(() => undefined), { settings });
+    await testBed.until(() => second.handled.length === 1);
+    const took = testBed.runtime.monotonic() - before;
     expect(took).toBeGreaterThanOrEqual(5_000);
     expect(took).toBeLessThan(8_000);
     expect(aborts).toHaveLength(2);
     const [moved] = second.handled;
     gate.resolve(succeeded);
-    await world.runtime.advance(5_000);
-    expect(await world.committed(moved?.partition)).toBeUndefined();
-    expect(first.intake.counts).toMatchObject({ succeeded: 3, inFlight: 0 });
+    await testBed.runtime.advance(5_000);
+    expect(await testBed.committed(moved?.partition)).toBeUndefined();
+    expect(first.session.counts).toMatchObject({ succeeded: 3, inFlight: 0 });
     expect(first.log).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('ended after its partition') }),
     );
   });
 
   it('lets the record that came back to the same process wait for its old handler', async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(2);
+    testBed = await ConsumingTestBed.of(1);
+    await testBed.write(2);
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
     let calls = 0;
-    const first = await world.started(() => (gates[calls++] as Deferred<Outcome>).promise, {
+    const first = await testBed.started(() => (gates[calls++] as Deferred<Outcome>).promise, {
       settings: { rebalanceDrainTimeoutMs: 100 },
     });
-    await world.until(() => first.handled.length === 1);
+    await testBed.until(() => first.handled.length === 1);
     // It comes and goes: the partition is assigned to the first anew.
-    const second = await world.started(() => new Promise<Outcome>(() => undefined), { settings });
-    await world.done(second.intake.close());
-    await world.until(() => first.intake.status.assignment.length === 1);
-    await world.runtime.advance(10_000);
+    const second = await testBed.started(() => new Promise<Outcome>(() => undefined), { settings });
+    await testBed.done(second.session.close());
+    await testBed.until(() => first.session.status.assignment.length === 1);
+    await testBed.runtime.advance(10_000);
     expect(first.offsets()).toEqual([0]);
     gates[0]?.resolve(succeeded);
-    await world.until(() => first.handled.length === 2);
+    await testBed.until(() => first.handled.length === 2);
     // The first outcome belonged to an assignment that had ended.
     expect(first.offsets()).toEqual([0, 0]);
-    expect(await world.committed()).toBeUndefined();
+    expect(await testBed.committed()).toBeUndefined();
     gates[1]?.resolve(succeeded);
   });
 
   it('lets a session wait for the handler of another one of its container, from which the partition came', async () => {
-    world = await IntakeWorld.of(2);
-    for (const partition of [0, 1]) await world.write(1, partition);
+    testBed = await ConsumingTestBed.of(2);
+    for (const partition of [0, 1]) await testBed.write(1, partition);
     const lingering = new LingeringHandlers();
     const gate = new Deferred<Outcome>();
     const options = { settings: { rebalanceDrainTimeoutMs: 100 }, lingering };
-    const first = await world.started(() => gate.promise, options);
-    await world.until(() => first.handled.length === 2);
-    const second = await world.started(() => succeeded, options);
-    await world.runtime.advance(10_000);
+    const first = await testBed.started(() => gate.promise, options);
+    await testBed.until(() => first.handled.length === 2);
+    const second = await testBed.started(() => succeeded, options);
+    await testBed.runtime.advance(10_000);
     expect(second.handled).toEqual([]);
     gate.resolve(succeeded);
-    await world.until(() => second.handled.length === 1);
-    await world.untilCommitted(1, second.handled[0]?.partition);
+    await testBed.until(() => second.handled.length === 1);
+    await testBed.untilCommitted(1, second.handled[0]?.partition);
   });
 
   it('that is noticed too late commits nothing: signals abort, the record is delivered again', async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(2);
+    testBed = await ConsumingTestBed.of(1);
+    await testBed.write(2);
     const gate = new Deferred<Outcome>();
     const signals: AbortSignal[] = [];
-    const member = await world.started(
+    const member = await testBed.started(
       ({ signal }) => {
         signals.push(signal);
         return signals.length === 1 ? gate.promise : succeeded;
       },
       { clientId: 'cut', settings: { maxPollIntervalMs: 30_000 } },
     );
-    await world.until(() => signals.length === 1);
-    const fault = world.broker.faults.dropHeartbeats({ clientId: 'cut' });
-    await world.until(() => signals[0]?.aborted === true);
+    await testBed.until(() => signals.length === 1);
+    const fault = testBed.broker.faults.dropHeartbeats({ clientId: 'cut' });
+    await testBed.until(() => signals[0]?.aborted === true);
     gate.resolve(succeeded);
-    await world.runtime.settle();
+    await testBed.runtime.settle();
     fault.lift();
-    await world.untilCommitted(2);
+    await testBed.untilCommitted(2);
     expect(member.offsets()).toEqual([0, 0, 1]);
-    expect(member.intake.counts).toMatchObject({ succeeded: 3, inFlight: 0 });
+    expect(member.session.counts).toMatchObject({ succeeded: 3, inFlight: 0 });
     expect(member.log).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('Partitions lost') }),
     );
   });
 
   it('tells what went, up to where it is committed, and ends waits between attempts at once', async () => {
-    world = await IntakeWorld.of(2);
-    for (const partition of [0, 1]) await world.write(4, partition);
-    const first = await world.started(
+    testBed = await ConsumingTestBed.of(2);
+    for (const partition of [0, 1]) await testBed.write(4, partition);
+    const first = await testBed.started(
       ({ record, waitSignal }) =>
         record.offset < 2
           ? succeeded
@@ -141,10 +141,10 @@ describe('a rebalance', () => {
             ),
       { settings },
     );
-    await world.until(() => first.handled.length === 6);
-    const before = world.runtime.monotonic();
-    await world.started(() => succeeded, { settings });
-    expect(world.runtime.monotonic() - before).toBeLessThan(3_000);
+    await testBed.until(() => first.handled.length === 6);
+    const before = testBed.runtime.monotonic();
+    await testBed.started(() => succeeded, { settings });
+    expect(testBed.runtime.monotonic() - before).toBeLessThan(3_000);
     const revoked = first.log.find(({ message }) => message === 'Partitions revoked');
     expect(revoked?.context['partitions']).toMatchObject([
       { partition: 0, committed: 2 },
@@ -153,77 +153,77 @@ describe('a rebalance', () => {
   });
 
   it('that leaves some partitions does not wait for what these commit meanwhile', async () => {
-    world = await IntakeWorld.of(2, { latencyMs: 6 });
-    for (const partition of [0, 1]) await world.write(20_000, partition);
+    testBed = await ConsumingTestBed.of(2, { latencyMs: 6 });
+    for (const partition of [0, 1]) await testBed.write(20_000, partition);
     const work = async (): Promise<Outcome> => {
-      await sleep(world.runtime, 1);
+      await sleep(testBed.runtime, 1);
       return succeeded;
     };
     const consumer = { assignors: ['cooperative-sticky'] as const };
     const busy = { ...settings, ackMode: 'MANUAL', maxPollRecords: 1 } as const;
-    const first = await world.started(work, { settings: busy, consumer });
-    await world.until(() => first.handled.length > 100);
-    const second = await world.started(undefined, { settings: busy, consumer });
-    await world.until(() => second.handled.length > 0);
+    const first = await testBed.started(work, { settings: busy, consumer });
+    await testBed.until(() => first.handled.length > 100);
+    const second = await testBed.started(undefined, { settings: busy, consumer });
+    await testBed.until(() => second.handled.length > 0);
     const revoked = first.log.filter(({ message }) => message === 'Partitions revoked');
     expect(revoked.map(({ context }) => context['isCommitted'])).toEqual([true]);
   });
 
   it('begins again with a clean slate: neither backoff nor redeliveries survive it', async () => {
-    world = await IntakeWorld.of(2);
-    await world.write(1, 0);
+    testBed = await ConsumingTestBed.of(2);
+    await testBed.write(1, 0);
     const redeliveries: number[] = [];
-    const first = await world.started(
+    const first = await testBed.started(
       (delivery) => {
         redeliveries.push(delivery.redeliveries);
         return { kind: 'failed', error: new Error('no') };
       },
       { settings: { failureBackoff: { initialMs: 300_000, maxMs: 300_000 } } },
     );
-    await world.until(() => first.handled.length === 1);
-    const second = await world.started(() => ({ kind: 'failed', error: new Error('no') }));
-    await world.done(second.intake.close());
-    await world.until(() => first.handled.length + second.handled.length === 3);
+    await testBed.until(() => first.handled.length === 1);
+    const second = await testBed.started(() => ({ kind: 'failed', error: new Error('no') }));
+    await testBed.done(second.session.close());
+    await testBed.until(() => first.handled.length + second.handled.length === 3);
     expect(new Set(redeliveries)).toEqual(new Set([0]));
   });
 
   it('to another offset by the reset policy is another assignment', async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(10);
-    const member = await world.started(({ record }) =>
+    testBed = await ConsumingTestBed.of(1);
+    await testBed.write(10);
+    const member = await testBed.started(({ record }) =>
       record.offset === 0 ? { kind: 'handed-back', delayMs: 60_000 } : succeeded,
     );
-    await world.until(() => member.handled.length === 1);
+    await testBed.until(() => member.handled.length === 1);
     const admin = member.driver.admin();
-    await world.done(admin.deleteRecords('t', [{ partition: 0, offset: 6 }]));
-    await world.until(() => member.handled.length === 5);
-    await world.untilCommitted(10);
+    await testBed.done(admin.deleteRecords('t', [{ partition: 0, offset: 6 }]));
+    await testBed.until(() => member.handled.length === 5);
+    await testBed.untilCommitted(10);
     expect(member.offsets()).toEqual([0, ...upTo(4, 6)]);
-    expect(reconciles(member.intake.counts)).toBe(true);
+    expect(reconciles(member.session.counts)).toBe(true);
   });
 
   it('is not what retention makes necessary: what was received before it is handled all the same', async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(5);
+    testBed = await ConsumingTestBed.of(1);
+    await testBed.write(5);
     const gate = new Deferred<Outcome>();
     const signals: AbortSignal[] = [];
-    const member = await world.started(({ record, signal }) => {
+    const member = await testBed.started(({ record, signal }) => {
       signals.push(signal);
       return record.offset === 0 ? gate.promise : succeeded;
     });
-    await world.until(() => member.handled.length === 1);
+    await testBed.until(() => member.handled.length === 1);
     // All five were received. While nothing can be fetched, more is written, and deleted again.
-    const fault = world.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
-    await world.runtime.advance(10_000);
-    await world.write(15);
-    await world.done(member.driver.admin().deleteRecords('t', [{ partition: 0, offset: 18 }]));
+    const fault = testBed.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
+    await testBed.runtime.advance(10_000);
+    await testBed.write(15);
+    await testBed.done(member.driver.admin().deleteRecords('t', [{ partition: 0, offset: 18 }]));
     fault.lift();
-    await world.until(() => member.log.some(({ message }) => message.includes('reset policy')));
-    await world.runtime.advance(1_000);
+    await testBed.until(() => member.log.some(({ message }) => message.includes('reset policy')));
+    await testBed.runtime.advance(1_000);
     gate.resolve(succeeded);
-    await world.untilCommitted(20);
+    await testBed.untilCommitted(20);
     expect(member.offsets()).toEqual([...upTo(5), 18, 19]);
     expect(signals.every(({ aborted }) => !aborted)).toBe(true);
-    expect(reconciles(member.intake.counts)).toBe(true);
+    expect(reconciles(member.session.counts)).toBe(true);
   });
 });

@@ -1,8 +1,8 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import type { IntakeCounts } from './intake.js';
+import type { RecordCounts } from './consuming-session.js';
 
 /** Counts what became of each record that was received: every one is in exactly one place at any moment. */
-export class Tally {
+export class RecordCounters {
   #received = 0;
   #inFlight = 0;
   #handedBack = 0;
@@ -14,7 +14,7 @@ export class Tally {
   #slicesCut = 0;
   #membershipsGivenUp = 0;
 
-  get counts(): IntakeCounts {
+  get counts(): RecordCounts {
     return {
       received: this.#received,
       succeeded: this.#succeeded,

@@ -1,50 +1,50 @@
 import { Deferred } from '@nest-event-bus/broker/runtime';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { IntakeWorld, upTo } from './intake-world.spec-support.js';
+import { ConsumingTestBed, upTo } from './consuming-test-bed.spec-support.js';
 
 describe('a topic that is deleted and created again while it is read', () => {
-  let world: IntakeWorld;
+  let testBed: ConsumingTestBed;
   beforeEach(async () => {
-    world = await IntakeWorld.of(1);
-    await world.write(5);
+    testBed = await ConsumingTestBed.of(1);
+    await testBed.write(5);
   });
-  afterEach(() => world.end());
+  afterEach(() => testBed.end());
 
   const tier = { readsSuccessors: true, settings: { maxPollRecords: 50 } };
 
   it('stops its partition, which waits for an operator', async () => {
-    const main = await world.started();
-    await world.untilCommitted(5);
-    await world.recreate();
-    await world.write(7);
-    await world.runtime.advance(120_000);
+    const main = await testBed.started();
+    await testBed.untilCommitted(5);
+    await testBed.recreate();
+    await testBed.write(7);
+    await testBed.runtime.advance(120_000);
     expect(main.offsets()).toEqual(upTo(5));
-    expect(main.intake.status.partitionPauses).toMatchObject([
+    expect(main.session.status.partitionPauses).toMatchObject([
       { error: { code: 'TOPIC_RECREATED' } },
     ]);
   });
 
   it('is read from its beginning where nobody else writes to it, and that is told', async () => {
-    const member = await world.started(undefined, tier);
-    await world.untilCommitted(5);
-    await world.recreate();
-    await world.write(7);
-    await world.untilCommitted(7);
+    const member = await testBed.started(undefined, tier);
+    await testBed.untilCommitted(5);
+    await testBed.recreate();
+    await testBed.write(7);
+    await testBed.untilCommitted(7);
     expect(member.offsets()).toEqual([...upTo(5), ...upTo(7)]);
-    expect(member.intake.status.partitionPauses).toEqual([]);
+    expect(member.session.status.partitionPauses).toEqual([]);
     expect(member.log.filter(({ message }) => message.includes('created again'))).toMatchObject([
       { level: 'warn', context: { topic: 't', partition: 0 } },
     ]);
   });
 
   it('is read again and again, however often that happens', async () => {
-    const member = await world.started(undefined, tier);
-    await world.untilCommitted(5);
+    const member = await testBed.started(undefined, tier);
+    await testBed.untilCommitted(5);
     for (const count of [6, 7, 8]) {
-      await world.recreate();
-      await world.write(count);
-      await world.untilCommitted(count);
+      await testBed.recreate();
+      await testBed.write(count);
+      await testBed.untilCommitted(count);
     }
     expect(member.offsets()).toEqual([5, 6, 7, 8].flatMap((count) => upTo(count)));
   });
@@ -52,13 +52,13 @@ describe('a topic that is deleted and created again while it is read', () => {
   it('says which records went with its predecessor, because they failed once more', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
-    const member = await world.started(() => answers.pop() ?? succeeded, tier);
-    await world.until(() => member.handled.length === 1);
-    await world.recreate();
-    await world.write(7);
-    await world.runtime.advance(5_000);
+    const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
+    await testBed.until(() => member.handled.length === 1);
+    await testBed.recreate();
+    await testBed.write(7);
+    await testBed.runtime.advance(5_000);
     gate.resolve({ kind: 'failed', error: new Error('not now') });
-    await world.untilCommitted(7);
+    await testBed.untilCommitted(7);
     expect(member.offsets()).toEqual([0, ...upTo(7)]);
     expect(member.log.filter(({ message }) => message.includes('went with'))).toMatchObject([
       { level: 'error', context: { topic: 't', partition: 0, from: 0, to: 4 } },
@@ -68,14 +68,14 @@ describe('a topic that is deleted and created again while it is read', () => {
   it('is read once what was read of its predecessor is done: it is nowhere else', async () => {
     const gate = new Deferred<Outcome>();
     const answers: Promise<Outcome>[] = [gate.promise];
-    const member = await world.started(() => answers.pop() ?? succeeded, tier);
-    await world.until(() => member.handled.length === 1);
-    await world.recreate();
-    await world.write(7);
-    await world.runtime.advance(30_000);
+    const member = await testBed.started(() => answers.pop() ?? succeeded, tier);
+    await testBed.until(() => member.handled.length === 1);
+    await testBed.recreate();
+    await testBed.write(7);
+    await testBed.runtime.advance(30_000);
     expect(member.offsets()).toEqual([0]);
     gate.resolve(succeeded);
-    await world.untilCommitted(7);
+    await testBed.untilCommitted(7);
     expect(member.offsets()).toEqual([...upTo(5), ...upTo(7)]);
   });
 
@@ -83,42 +83,42 @@ describe('a topic that is deleted and created again while it is read', () => {
     const old = new Deferred<Outcome>();
     const another = new Deferred<Outcome>();
     const stored: number[] = [];
-    const member = await world.started(
+    const member = await testBed.started(
       () => (stored.includes(0) ? another : old).promise,
       // It has enough, so nothing is asked for, and nobody notices, until a record is done.
       { ...tier, settings: { maxPollRecords: 1 }, onCommit: (offset) => stored.push(offset) },
     );
-    await world.until(() => member.handled.length === 1);
-    await world.recreate();
-    await world.write(7);
+    await testBed.until(() => member.handled.length === 1);
+    await testBed.recreate();
+    await testBed.write(7);
     old.resolve(succeeded);
-    await world.until(() => stored.includes(0));
+    await testBed.until(() => stored.includes(0));
     expect(stored.filter((offset) => offset > 0)).not.toEqual([]);
-    expect(await world.committed()).toBe(0);
+    expect(await testBed.committed()).toBe(0);
     another.resolve(succeeded);
-    await world.untilCommitted(7);
+    await testBed.untilCommitted(7);
   });
 
   it('is not begun by one who is just handing it back', async () => {
-    await world.recreate(2);
-    await world.write(5, 0);
-    await world.write(1, 1);
+    await testBed.recreate(2);
+    await testBed.write(5, 0);
+    await testBed.write(1, 1);
     const gate = new Deferred<Outcome>();
     const answer = ({ record }: Delivery) => (record.partition === 1 ? gate.promise : succeeded);
-    const first = await world.started(answer, tier);
-    await world.untilCommitted(5);
-    const second = world.intake(undefined, tier);
-    const joined = world.done(second.intake.start());
-    await world.recreate(2);
-    await world.runtime.advance(9_000);
+    const first = await testBed.started(answer, tier);
+    await testBed.untilCommitted(5);
+    const second = testBed.session(undefined, tier);
+    const joined = testBed.done(second.session.start());
+    await testBed.recreate(2);
+    await testBed.runtime.advance(9_000);
     gate.resolve(succeeded);
     await joined;
-    await world.runtime.advance(10_000);
-    const owned = [first, second].flatMap(({ intake }) => intake.status.assignment);
+    await testBed.runtime.advance(10_000);
+    const owned = [first, second].flatMap(({ session }) => session.status.assignment);
     expect(owned.map(({ partition }) => partition).toSorted((one, other) => one - other)).toEqual([
       0, 1,
     ]);
-    await world.write(7, 0);
-    await world.untilCommitted(7, 0);
+    await testBed.write(7, 0);
+    await testBed.untilCommitted(7, 0);
   });
 });

@@ -1,6 +1,6 @@
-import type { IntakeCounts, IntakeSession } from '../../consuming/session/intake.js';
+import type { RecordCounts, ConsumingSession } from '../../consuming/session/consuming-session.js';
 
-const NOTHING: IntakeCounts = {
+const NOTHING: RecordCounts = {
   received: 0,
   succeeded: 0,
   discarded: 0,
@@ -13,7 +13,7 @@ const NOTHING: IntakeCounts = {
   membershipsGivenUp: 0,
 };
 
-export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
+export function sumOfCounts(all: readonly RecordCounts[]): RecordCounts {
   return all.reduce(
     (sum, one) => ({
       received: sum.received + one.received,
@@ -32,19 +32,19 @@ export function sumOfCounts(all: readonly IntakeCounts[]): IntakeCounts {
 }
 
 /** The counts of a container over all its starts: they never go backwards when it is started again. */
-export class CountsLedger {
+export class AccumulatedCounts {
   #settled = NOTHING;
-  #sessions: readonly Pick<IntakeSession, 'counts'>[] = [];
+  #sessions: readonly Pick<ConsumingSession, 'counts'>[] = [];
 
   /** A session that was closed over a running handler is kept until that one has ended. */
-  adopt(sessions: readonly Pick<IntakeSession, 'counts'>[]): void {
+  addSessions(sessions: readonly Pick<ConsumingSession, 'counts'>[]): void {
     const settled = this.#sessions.filter(({ counts }) => counts.inFlight === 0);
     const running = this.#sessions.filter((session) => !settled.includes(session));
     this.#settled = sumOfCounts([this.#settled, ...settled.map(({ counts }) => counts)]);
     this.#sessions = [...running, ...sessions];
   }
 
-  get counts(): IntakeCounts {
+  get counts(): RecordCounts {
     return sumOfCounts([this.#settled, ...this.#sessions.map(({ counts }) => counts)]);
   }
 }

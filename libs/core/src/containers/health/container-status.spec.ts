@@ -1,11 +1,11 @@
 import { ConnectionError, UnknownTopicError } from '@nest-event-bus/broker';
-import type { IntakeStatus } from '../../consuming/session/intake.js';
+import type { ConsumingStatus } from '../../consuming/session/consuming-session.js';
 import { aggregate, type ContainerCondition, type SessionView } from './container-status.js';
 
 const missing = new UnknownTopicError('orders.events');
 const refused = new ConnectionError('refused');
 
-function view(status: Partial<IntakeStatus>, failure?: Error): SessionView {
+function view(status: Partial<ConsumingStatus>, failure?: Error): SessionView {
   return {
     status: {
       state: 'joined',

@@ -1,5 +1,5 @@
 import { UnknownTopicError, type TopicPartition } from '@nest-event-bus/broker';
-import type { IntakeStatus, PartitionPause } from '../../consuming/session/intake.js';
+import type { ConsumingStatus, PartitionPause } from '../../consuming/session/consuming-session.js';
 import type { PauseReason } from '../../consuming/pauses/pause-reason.js';
 
 /** The worst first: a container shows the worst of its sessions. */
@@ -16,14 +16,14 @@ const FROM_WORST_TO_BEST = [
 export type ContainerCondition = (typeof FROM_WORST_TO_BEST)[number];
 
 /** What one container is doing, put together from its sessions. */
-export type ContainerStatus = ContainerPicture &
+export type ContainerStatus = ContainerDetails &
   (
     | { readonly state: 'stopped' | 'starting' | 'joined' | 'draining' }
     /** `failed` is a session that does not come back by itself: another process has its static member id. */
     | { readonly state: 'retrying' | 'topic-missing' | 'failed'; readonly error: Error }
   );
 
-export interface ContainerPicture {
+export interface ContainerDetails {
   /** Milliseconds since 1970: when the trouble began, or when the last session joined. */
   readonly since: number;
   readonly assignment: readonly TopicPartition[];
@@ -38,7 +38,7 @@ export interface ContainerPicture {
 
 /** A session as its container knows it. */
 export interface SessionView {
-  readonly status: IntakeStatus;
+  readonly status: ConsumingStatus;
   /** Its start rejected, with something else than being closed. */
   readonly failure: { readonly error: Error; readonly since: number } | undefined;
 }
@@ -56,7 +56,7 @@ export function aggregate(views: readonly SessionView[], stoppedSince: number): 
     FROM_WORST_TO_BEST.find((candidate) => conditions.some((one) => one.state === candidate)) ??
     'stopped';
   const concerned = conditions.filter((one) => one.state === state);
-  const picture = pictureOf(views, sinceOf(state, concerned) ?? stoppedSince);
+  const picture = detailsOf(views, sinceOf(state, concerned) ?? stoppedSince);
   switch (state) {
     case 'failed':
     case 'retrying':
@@ -75,7 +75,7 @@ function conditionOf({ status, failure }: SessionView): SessionCondition {
   return { state: stateOf(status), since: status.since, error: status.error };
 }
 
-function stateOf({ state, error }: IntakeStatus): ContainerCondition {
+function stateOf({ state, error }: ConsumingStatus): ContainerCondition {
   switch (state) {
     case 'idle':
     case 'joining':
@@ -105,7 +105,7 @@ function firstErrorOf(concerned: readonly SessionCondition[]): Error {
   return first?.error ?? new Error('The session did not say why.');
 }
 
-function pictureOf(views: readonly SessionView[], since: number): ContainerPicture {
+function detailsOf(views: readonly SessionView[], since: number): ContainerDetails {
   const all = views.map(({ status }) => status);
   const handlersSince = all.flatMap(({ oldestHandlerSince }) => oldestHandlerSince ?? []);
   return {

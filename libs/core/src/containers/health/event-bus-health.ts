@@ -1,6 +1,6 @@
 import { PartitionError } from '@nest-event-bus/broker';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
-import type { PartitionPause } from '../../consuming/session/intake.js';
+import type { PartitionPause } from '../../consuming/session/consuming-session.js';
 import type { ContainerState } from '../../model/states/container-state.js';
 import { containersOf, type ContainerRegistration } from '../container-registration.js';
 import type { ContainerStatus } from './container-status.js';
@@ -82,8 +82,8 @@ function containerFindings(registration: ContainerRegistration, now: number): re
 }
 
 /** A record waits until it can be written. */
-function publishFindings({ publishTroubles }: ContainerRegistration): readonly Finding[] {
-  return (publishTroubles?.all ?? []).map(({ topic, error }) => [
+function publishFindings({ publishProblems }: ContainerRegistration): readonly Finding[] {
+  return (publishProblems?.all ?? []).map(({ topic, error }) => [
     'DOWN',
     `topic '${topic}' cannot be written to: ${error.message}`,
   ]);
@@ -91,7 +91,7 @@ function publishFindings({ publishTroubles }: ContainerRegistration): readonly F
 
 /** Where the partition has gone to another process, that one tells. */
 function trialFindings(registration: ContainerRegistration): readonly Finding[] {
-  const record = registration.trials?.record;
+  const record = registration.halfOpenBlocker?.record;
   if (!record) return [];
   const { topic, partition, offset } = record;
   const isOurs = containersOf(registration).some(({ status }) =>
@@ -121,11 +121,11 @@ function connectionFindings({ id, tier, topic, status }: MessageContainer): read
     case 'retrying':
       return [['DOWN', `${id} is retrying: ${status.error.message}`]];
     case 'failed':
-      return [['DOWN', `${id} has failed${whyForGood(status.error)}`]];
+      return [['DOWN', `${id} has failed${failureReason(status.error)}`]];
   }
 }
 
-function whyForGood({ name, message }: Error): string {
+function failureReason({ name, message }: Error): string {
   return `, by ${name}: ${message} It stays down until its binding is stopped and started.`;
 }
 
@@ -135,7 +135,7 @@ function tierFindings({ id, status }: MessageContainer): readonly Finding[] {
 
 function partitionFindings({ id, status }: MessageContainer): readonly Finding[] {
   return status.partitionPauses.flatMap((pause): readonly Finding[] => {
-    const why = partitionTrouble(pause);
+    const why = partitionProblem(pause);
     return why === undefined
       ? []
       : [['DEGRADED', `${id}: ${pause.topic}-${pause.partition} ${why}`]];
@@ -143,13 +143,13 @@ function partitionFindings({ id, status }: MessageContainer): readonly Finding[]
 }
 
 /** The error of a handler stays out of this: it may quote its record. These do not. */
-const TOLD = [PartitionError, SchemaRegistryUnavailableException] as const;
+const REPORTED_ERRORS = [PartitionError, SchemaRegistryUnavailableException] as const;
 
-function partitionTrouble({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
+function partitionProblem({ reasons, error, undecidedOffset }: PartitionPause): string | undefined {
   if (reasons.includes('strict') || reasons.includes('backoff')) {
     const what =
       undecidedOffset === undefined ? '' : ` for a decision about offset ${undecidedOffset}`;
-    const why = TOLD.some((kind) => error instanceof kind) ? `: ${error?.message}` : '';
+    const why = REPORTED_ERRORS.some((kind) => error instanceof kind) ? `: ${error?.message}` : '';
     return `waits (${reasons.join(', ')})${what}${why}`;
   }
   return reasons.length === 0 && error ? `cannot be read on: ${error.message}` : undefined;

@@ -1,4 +1,4 @@
-import { binding, busWith, tier } from '../bus.spec-support.js';
+import { binding, busWith, tier } from '../bus-test-bed.spec-support.js';
 import { healthOf } from '../health/event-bus-health.js';
 
 type Bus = ReturnType<typeof busWith>;
@@ -10,7 +10,7 @@ describe('the reasons of a pause', () => {
     await bus.lifecycle.start('orders');
     return bus;
   }
-  const held = ({ intake }: Bus) => intake.open.map(({ pauses }) => [...pauses]);
+  const held = ({ sessions }: Bus) => sessions.open.map(({ pauses }) => [...pauses]);
 
   it('are a set: resume takes away operator and routing and returns that the circuit remains', async () => {
     const bus = await running();

@@ -3,9 +3,9 @@ import type {
   CircuitState,
   CircuitTransition,
 } from '../../model/states/circuit-breaker.js';
-import { binding, busWith, processor } from '../bus.spec-support.js';
+import { binding, busWith, processor } from '../bus-test-bed.spec-support.js';
 import { CircuitBreakerLifecycleBridge } from './circuit-breaker-lifecycle-bridge.js';
-import { noDriver } from '../fake-intake.spec-support.js';
+import { noDriver } from '../fake-sessions.spec-support.js';
 
 /** A circuit that goes where a test sends it. */
 class FakeCircuit implements CircuitBreaker {
@@ -36,7 +36,7 @@ class FakeCircuit implements CircuitBreaker {
   }
 }
 
-async function worldWith(circuit = new FakeCircuit()) {
+async function testBedWith(circuit = new FakeCircuit()) {
   const bus = busWith();
   const { registry, lifecycle, factory, runtime } = bus;
   const said: string[] = [];
@@ -66,7 +66,7 @@ async function worldWith(circuit = new FakeCircuit()) {
 
 describe('a binding whose circuit opens', () => {
   it('is paused for that reason, by name, and said so', async () => {
-    const { circuit, registry, settle, said } = await worldWith();
+    const { circuit, registry, settle, said } = await testBedWith();
     circuit.go('OPEN');
     await settle();
     expect(registry.require('orders')).toMatchObject({
@@ -80,7 +80,7 @@ describe('a binding whose circuit opens', () => {
   });
 
   it('runs again once it is half open, and is paused again when it opens again', async () => {
-    const { circuit, registry, settle, pauses } = await worldWith();
+    const { circuit, registry, settle, pauses } = await testBedWith();
     const states: unknown[] = [];
     for (const to of ['OPEN', 'HALF_OPEN', 'OPEN', 'HALF_OPEN', 'CLOSED'] as const) {
       circuit.go(to);
@@ -92,7 +92,7 @@ describe('a binding whose circuit opens', () => {
   });
 
   it('follows in order, however fast the circuit is', async () => {
-    const { circuit, settle, pauses } = await worldWith();
+    const { circuit, settle, pauses } = await testBedWith();
     circuit.go('OPEN');
     circuit.go('HALF_OPEN');
     circuit.go('OPEN');
@@ -106,7 +106,7 @@ describe('a binding whose circuit opens', () => {
   });
 
   it('stays paused by its operator', async () => {
-    const { circuit, lifecycle, settle, pauses } = await worldWith();
+    const { circuit, lifecycle, settle, pauses } = await testBedWith();
     await lifecycle.pause('orders');
     circuit.go('OPEN');
     await settle();
@@ -117,7 +117,7 @@ describe('a binding whose circuit opens', () => {
   });
 
   it('is not resumed by its operator, who is told why', async () => {
-    const { circuit, lifecycle, settle } = await worldWith();
+    const { circuit, lifecycle, settle } = await testBedWith();
     await lifecycle.pause('orders');
     circuit.go('OPEN');
     await settle();
@@ -128,7 +128,7 @@ describe('a binding whose circuit opens', () => {
   });
 
   it('is not paused where automaticPauseOnOpen is false, but said so', async () => {
-    const { circuit, settle, pauses, said } = await worldWith(new FakeCircuit(false));
+    const { circuit, settle, pauses, said } = await testBedWith(new FakeCircuit(false));
     circuit.go('OPEN');
     await settle();
     expect(pauses()).toEqual([]);
@@ -138,13 +138,13 @@ describe('a binding whose circuit opens', () => {
 
 describe('a circuit', () => {
   it('is reset when its binding is stopped', async () => {
-    const { circuit, lifecycle } = await worldWith();
+    const { circuit, lifecycle } = await testBedWith();
     await lifecycle.stop('orders');
     expect(circuit.resets).toBe(1);
   });
 
   it('is reset and left alone when its binding is destroyed', async () => {
-    const { circuit, lifecycle, settle, said } = await worldWith();
+    const { circuit, lifecycle, settle, said } = await testBedWith();
     await lifecycle.destroy('orders');
     expect(circuit.resets).toBeGreaterThan(0);
     expect(circuit.listeners.size).toBe(0);
@@ -154,7 +154,7 @@ describe('a circuit', () => {
   });
 
   it('that opens while its binding is stopped, is no error and pauses nothing', async () => {
-    const { circuit, lifecycle, settle, said, registry } = await worldWith();
+    const { circuit, lifecycle, settle, said, registry } = await testBedWith();
     const stopped = lifecycle.stop('orders');
     circuit.go('OPEN');
     await stopped;
@@ -164,7 +164,7 @@ describe('a circuit', () => {
   });
 
   it('that was reset by a stop does not keep the binding paused that was started at once', async () => {
-    const { circuit, lifecycle, settle, registry } = await worldWith();
+    const { circuit, lifecycle, settle, registry } = await testBedWith();
     const commands = [lifecycle.stop('orders'), lifecycle.start('orders')];
     circuit.go('OPEN');
     await Promise.all(commands);
@@ -174,7 +174,7 @@ describe('a circuit', () => {
   });
 
   it('is not listened to any more after the bridge was detached', async () => {
-    const { circuit, detach, settle, pauses } = await worldWith();
+    const { circuit, detach, settle, pauses } = await testBedWith();
     detach();
     circuit.go('OPEN');
     await settle();

@@ -61,14 +61,14 @@ export class CircuitBreakerLifecycleBridge {
     const { key, bindingName, cluster } = registration;
     const ref = { cluster, name: bindingName };
     const unsubscribe = breaker.onTransition((transition) => {
-      this.#tell(bindingName, breaker, transition);
-      if (breaker.automaticPauseOnOpen) void this.#follow(ref, breaker, transition);
+      this.#logTransition(bindingName, breaker, transition);
+      if (breaker.automaticPauseOnOpen) void this.#applyTransition(ref, breaker, transition);
     });
     this.#subscriptions.set(key, unsubscribe);
   }
 
   /** Commands on one binding follow one another, so these come into effect in the order of the transitions. */
-  async #follow(
+  async #applyTransition(
     ref: Exclude<BindingRef, string>,
     breaker: CircuitBreaker,
     { to, cause }: CircuitTransition,
@@ -78,18 +78,18 @@ export class CircuitBreakerLifecycleBridge {
     const open = (): Promise<unknown> => lifecycle.removePause(ref, 'circuit', note);
     switch (to) {
       case 'OPEN':
-        await this.#attempt(ref, to, lifecycle.addPause(ref, 'circuit', note));
+        await this.#run(ref, to, lifecycle.addPause(ref, 'circuit', note));
         // A stop and a start may have come first: then it paused a binding whose circuit was reset.
-        if (breaker.state !== 'OPEN') await this.#attempt(ref, to, open());
+        if (breaker.state !== 'OPEN') await this.#run(ref, to, open());
         return;
       case 'HALF_OPEN':
-        return this.#attempt(ref, to, open());
+        return this.#run(ref, to, open());
       case 'CLOSED':
         return;
     }
   }
 
-  async #attempt(
+  async #run(
     { name: binding }: Exclude<BindingRef, string>,
     circuit: CircuitState,
     command: Promise<unknown>,
@@ -108,7 +108,7 @@ export class CircuitBreakerLifecycleBridge {
     }
   }
 
-  #tell(
+  #logTransition(
     binding: string,
     { automaticPauseOnOpen, waitDurationInOpenStateMs }: CircuitBreaker,
     { from, to, cause, figures }: CircuitTransition,

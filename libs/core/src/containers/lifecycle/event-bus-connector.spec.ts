@@ -7,29 +7,29 @@ import {
 } from '../../errors/container-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
 import type { ContainerRegistration } from '../container-registration.js';
-import { binding, busWith, processor, tier } from '../bus.spec-support.js';
+import { binding, busWith, processor, tier } from '../bus-test-bed.spec-support.js';
 import { EventBusConnector } from './event-bus-connector.js';
-import { noDriver } from '../fake-intake.spec-support.js';
+import { noDriver } from '../fake-sessions.spec-support.js';
 
 const properties = { topic: 'orders.events', groupId: 'order-service' };
 const handler = (): void => {};
 
 describe('registering a binding while the bus runs', () => {
   it('builds it, starts it and answers with its state', async () => {
-    const { connector, intake, runtime } = busWith();
+    const { connector, sessions, runtime } = busWith();
     const answer = await connector.register('orders', properties, handler);
     expect(answer).toMatchObject({ binding: 'orders', cluster: 'default', state: 'RUNNING' });
     await runtime.settle();
-    expect(intake.session('eventbus-orders-0').status.state).toBe('joined');
+    expect(sessions.get('eventbus-orders-0').status.state).toBe('joined');
     expect(connector.getState('orders')).toEqual(answer);
     expect(connector.listBindings()).toEqual([answer]);
   });
 
   it('leaves it CREATED when autoStartup is false', async () => {
-    const { connector, intake } = busWith();
+    const { connector, sessions } = busWith();
     const given = { ...properties, autoStartup: false };
     expect(await connector.register('orders', given, handler)).toMatchObject({ state: 'CREATED' });
-    expect(intake.sessions).toEqual([]);
+    expect(sessions.all).toEqual([]);
   });
 
   it('puts it on the cluster that is named, without touching what the caller gave', async () => {
@@ -54,7 +54,7 @@ describe('registering a binding while the bus runs', () => {
   });
 
   it('is refused for a name that exists, also when both come at the same time', async () => {
-    const { connector, intake } = busWith();
+    const { connector, sessions } = busWith();
     const results = await Promise.allSettled(
       [1, 2].map(() => connector.register('orders', properties, handler)),
     );
@@ -62,7 +62,7 @@ describe('registering a binding while the bus runs', () => {
       { status: 'fulfilled' },
       { status: 'rejected', reason: expect.any(BindingAlreadyExistsException) },
     ]);
-    expect(intake.sessions).toHaveLength(1);
+    expect(sessions.all).toHaveLength(1);
   });
 
   it.each([
@@ -84,32 +84,32 @@ describe('registering a binding while the bus runs', () => {
   });
 
   it('is refused when the shutdown began while it was being prepared', async () => {
-    const { registry, lifecycle, admission, runtime, build, intake } = busWith();
+    const { registry, lifecycle, shutdownGate, runtime, build, sessions } = busWith();
     const prepared = new Deferred<() => ContainerRegistration>();
     const connector = new EventBusConnector({
       prepareBinding: () => prepared.promise,
       ...{
         registry,
         lifecycle,
-        admission,
+        shutdownGate,
         runtime,
         logger: { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() },
       },
       isDisabled: () => false,
     });
     const registering = connector.register('orders', properties, handler);
-    admission.close();
+    shutdownGate.close();
     prepared.resolve(() => build(binding()));
     await expect(registering).rejects.toBeInstanceOf(EventBusShuttingDownException);
-    expect([registry.listAll(), intake.sessions]).toEqual([[], []]);
+    expect([registry.listAll(), sessions.all]).toEqual([[], []]);
   });
 
   it('leaves nothing behind when it cannot start: it may be corrected and tried again', async () => {
-    const { connector, intake } = busWith();
-    intake.refused.add('eventbus-orders-0');
+    const { connector, sessions } = busWith();
+    sessions.refused.add('eventbus-orders-0');
     await expect(connector.register('orders', properties, handler)).rejects.toThrow(/refused/);
     expect(connector.listBindings()).toEqual([]);
-    intake.refused.clear();
+    sessions.refused.clear();
     await expect(connector.register('orders', properties, handler)).resolves.toMatchObject({
       state: 'RUNNING',
     });
@@ -118,8 +118,8 @@ describe('registering a binding while the bus runs', () => {
 
 describe('registering a binding that cannot start', () => {
   it('says why, also where somebody else has destroyed it meanwhile', async () => {
-    const { connector, intake, registry } = busWith();
-    intake.refused.add('eventbus-orders-0');
+    const { connector, sessions, registry } = busWith();
+    sessions.refused.add('eventbus-orders-0');
     registry.onChange(({ registration }) => {
       if (registration.startFailure && registry.get('orders')) registry.unregister('orders');
     });
@@ -152,13 +152,13 @@ describe('commanding a binding', () => {
   });
 
   it('unregisters by stopping first: nothing runs that nobody can see', async () => {
-    const { connector, intake } = busWith();
+    const { connector, sessions } = busWith();
     await connector.register('orders', properties, handler);
     expect(await connector.unregister('orders')).toMatchObject({
       state: 'DESTROYED',
       lastCommand: { operation: 'destroy', reason: 'unregistered' },
     });
-    expect([connector.listBindings(), intake.open]).toEqual([[], []]);
+    expect([connector.listBindings(), sessions.open]).toEqual([[], []]);
   });
 });
 
@@ -192,14 +192,14 @@ describe('the health of the bus', () => {
 
   it('is DOWN until a container has joined, and while it cannot', async () => {
     const bus = busWith();
-    bus.intake.everyScript = { joins: 'never' };
+    bus.sessions.everyScript = { joins: 'never' };
     await bus.connector.register('orders', properties, handler);
     await bus.runtime.settle();
     expect(bus.connector.health().bindings[0]).toMatchObject({
       status: 'DOWN',
       reasons: ['eventbus-orders is starting'],
     });
-    const session = bus.intake.session('eventbus-orders-0');
+    const session = bus.sessions.get('eventbus-orders-0');
     session.becomes({ state: 'retrying', error: new Error('refused') });
     expect(bus.connector.health().bindings[0]?.reasons).toEqual([
       'eventbus-orders is retrying: refused',
@@ -213,10 +213,10 @@ describe('the health of the bus', () => {
   it('is not hurt by a retry topic that does not exist yet, but by one that cannot be read', async () => {
     const bus = busWith();
     bus.add(binding('orders', { tiers: [tier(1)] }));
-    bus.intake.scripts.set('eventbus-orders-retry-1-0', { joins: 'never' });
+    bus.sessions.scripts.set('eventbus-orders-retry-1-0', { joins: 'never' });
     await bus.lifecycle.start('orders');
     await bus.runtime.settle();
-    const session = bus.intake.session('eventbus-orders-retry-1-0');
+    const session = bus.sessions.get('eventbus-orders-retry-1-0');
     session.becomes({ state: 'retrying', error: new UnknownTopicError('orders.events-retry-1') });
     expect(bus.connector.health().status).toBe('UP');
     session.becomes({ state: 'retrying', error: new Error('refused') });
@@ -224,7 +224,7 @@ describe('the health of the bus', () => {
   });
 
   it('is DEGRADED while something is paused, and names what', async () => {
-    const { connector, intake, lifecycle } = await joined();
+    const { connector, sessions, lifecycle } = await joined();
     await lifecycle.addPause('orders', 'circuit');
     expect(connector.health()).toMatchObject({
       status: 'DEGRADED',
@@ -254,7 +254,7 @@ describe('the health of the bus', () => {
         error: new TopicRecreatedError('orders.events', 7, 9, 'Another topic.'),
       },
     ];
-    intake.session('eventbus-orders-0').becomes({ partitionPauses });
+    sessions.get('eventbus-orders-0').becomes({ partitionPauses });
     expect(connector.health().bindings[0]).toMatchObject({
       status: 'DEGRADED',
       reasons: [
@@ -268,14 +268,14 @@ describe('the health of the bus', () => {
   });
 
   it('names the record that alone has all trial calls of its circuit, where its partition is', async () => {
-    const { factory, registry, lifecycle, runtime, intake, connector } = busWith();
+    const { factory, registry, lifecycle, runtime, sessions, connector } = busWith();
     const place = { topic: 'orders.events', partition: 2 };
-    const trials = { record: { ...place, offset: 7 } };
-    const parts = { driver: noDriver, processor, tiers: 'omit', trials } as const;
+    const halfOpenBlocker = { record: { ...place, offset: 7 } };
+    const parts = { driver: noDriver, processor, tiers: 'omit', halfOpenBlocker } as const;
     registry.register(factory.create(binding('orders'), parts));
     await lifecycle.start('orders');
     await runtime.settle();
-    const session = intake.session('eventbus-orders-0');
+    const session = sessions.get('eventbus-orders-0');
     session.becomes({ assignment: [place] });
     expect(connector.health().bindings[0]).toMatchObject({
       status: 'DEGRADED',
@@ -286,8 +286,8 @@ describe('the health of the bus', () => {
   });
 
   it('is DOWN when a handler outlives maxPollIntervalMs', async () => {
-    const { connector, intake, runtime } = await joined();
-    intake.session('eventbus-orders-0').becomes({ oldestHandlerSince: runtime.now() });
+    const { connector, sessions, runtime } = await joined();
+    sessions.get('eventbus-orders-0').becomes({ oldestHandlerSince: runtime.now() });
     await runtime.advance(600_000);
     expect(connector.health().status).toBe('UP');
     await runtime.advance(1);

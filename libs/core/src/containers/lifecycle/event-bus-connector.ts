@@ -6,9 +6,9 @@ import { ConfigurationValidationException } from '../../errors/configuration-val
 import { NoRecordWaitsException } from '../../errors/container-errors.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
 import type { RecordHandler } from '../../model/extension-points/record-handler.js';
-import type { Admission } from '../shutdown/shutdown-gate.js';
+import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
-import { nameOf, type BindingRef } from '../../model/states/binding-ref.js';
+import { bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
 import {
   containersOf,
   snapshotOf,
@@ -41,7 +41,7 @@ export interface ConnectorOptions {
   readonly prepareBinding: BindingFactory;
   readonly registry: ContainerRegistry;
   readonly lifecycle: LifecycleManager;
-  readonly admission: Admission;
+  readonly shutdownGate: ShutdownGate;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
   /** Whether the options switch the bus off. */
@@ -59,16 +59,16 @@ export class EventBusConnector {
     handler: RecordHandler<T>,
     { cluster }: { readonly cluster?: string } = {},
   ): Promise<BindingSnapshot> {
-    const { admission, prepareBinding, registry, lifecycle } = this.options;
+    const { shutdownGate, prepareBinding, registry, lifecycle } = this.options;
     assertBindingName(name);
-    admission.assertOpen(`register binding '${name}'`);
+    shutdownGate.assertOpen(`register binding '${name}'`);
     const build = await prepareBinding(
       name,
-      onCluster(name, properties, cluster),
+      withCluster(name, properties, cluster),
       handler as RecordHandler,
     );
     // Preparing takes time, and the shutdown may have begun meanwhile.
-    admission.assertOpen(`register binding '${name}'`);
+    shutdownGate.assertOpen(`register binding '${name}'`);
     const registration = build();
     registry.register(registration);
     if (!registration.config.autoStartup) return snapshotOf(registration);
@@ -120,7 +120,7 @@ export class EventBusConnector {
     const place: DecisionPlace = { topic, partition, ...named };
     const containers = containersOf(registration);
     if (!containers.some((each) => each.decide(place, decision)))
-      throw new NoRecordWaitsException(binding, place, otherAt(place, containers));
+      throw new NoRecordWaitsException(binding, place, otherUndecidedOffset(place, containers));
     logger.info('A record that waited was decided about', {
       binding,
       ...place,
@@ -140,9 +140,9 @@ export class EventBusConnector {
   }
 
   health(): EventBusHealth {
-    const { registry, admission, runtime, isDisabled } = this.options;
+    const { registry, shutdownGate, runtime, isDisabled } = this.options;
     if (isDisabled()) return DISABLED;
-    return healthOf(registry.listAll(), !admission.isOpen, runtime.now());
+    return healthOf(registry.listAll(), !shutdownGate.isOpen, runtime.now());
   }
 
   /** Why it could not start is what the caller must hear; that it is gone already, for instance, is not. */
@@ -151,7 +151,7 @@ export class EventBusConnector {
       await this.options.lifecycle.destroy(ref, { reason: 'could not start' });
     } catch (error) {
       this.options.logger.warn('A binding that could not start could not be destroyed either', {
-        binding: nameOf(ref),
+        binding: bindingNameOf(ref),
         error: asError(error).message,
       });
     }
@@ -173,7 +173,7 @@ export class EventBusConnector {
 }
 
 /** The offset of the record that waits in the place of the one that was meant. */
-function otherAt(
+function otherUndecidedOffset(
   { topic, partition, offset }: DecisionPlace,
   containers: readonly MessageContainer[],
 ): number | undefined {
@@ -184,7 +184,7 @@ function otherAt(
   return offset === pause?.undecidedOffset ? undefined : pause?.undecidedOffset;
 }
 
-function onCluster(
+function withCluster(
   name: string,
   properties: TopicBindingProperties,
   cluster: string | undefined,

@@ -1,14 +1,14 @@
 import { ClosedError } from '@nest-event-bus/broker';
 import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import type { IntakeOptions } from '../../consuming/session/intake.js';
-import { FakeSession, type SessionScript } from '../fake-intake.spec-support.js';
+import type { ConsumingSessionOptions } from '../../consuming/session/consuming-session.js';
+import { FakeSession, type SessionScript } from '../fake-sessions.spec-support.js';
 import { JoinSlots } from './join-slots.js';
 
 const runtime = new VirtualRuntime();
 
 function session(script: SessionScript = {}): FakeSession {
   const options = { containerId: 'eventbus-orders', sessionIndex: 0, runtime };
-  return new FakeSession(options as unknown as IntakeOptions, script);
+  return new FakeSession(options as unknown as ConsumingSessionOptions, script);
 }
 
 const untilEnd = (): AbortSignal => new AbortController().signal;

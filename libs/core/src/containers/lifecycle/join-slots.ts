@@ -1,15 +1,15 @@
 import { ClosedError } from '@nest-event-bus/broker';
 import { Deferred, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { IntakeSession } from '../../consuming/session/intake.js';
+import type { ConsumingSession } from '../../consuming/session/consuming-session.js';
 
 /**
  * A session that takes longer goes on by itself: then it waits for the broker, which costs nobody
  * anything. A stock broker keeps every new group waiting for 3 s, and 200 sessions that came 16 at
  * a time needed 40 s to join; raw clients, all at once, needed 4.
  */
-const LONGEST_HOLD_MS = 100;
+const SLOT_TIMEOUT_MS = 100;
 
-type Joining = Pick<IntakeSession, 'start' | 'onStatus'>;
+type Joining = Pick<ConsumingSession, 'start' | 'onStatus'>;
 
 /**
  * Lets a bounded number of sessions begin to join at the same time, first come, first served. Hundreds at
@@ -31,12 +31,12 @@ export class JoinSlots {
   async join(session: Joining, signal: AbortSignal): Promise<void> {
     await this.#enter(signal);
     const release = once(() => this.#leave());
-    const timer = this.runtime.setTimer(release, LONGEST_HOLD_MS, { background: true });
+    const timer = this.runtime.setTimer(release, SLOT_TIMEOUT_MS, { background: true });
     const unsubscribe = session.onStatus(({ state }) => {
       if (state === 'retrying') release();
     });
     try {
-      if (signal.aborted) throw closedBeforeItsTurn();
+      if (signal.aborted) throw closedBeforeJoin();
       await session.start();
     } finally {
       timer.cancel();
@@ -46,14 +46,14 @@ export class JoinSlots {
   }
 
   async #enter(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw closedBeforeItsTurn();
+    if (signal.aborted) throw closedBeforeJoin();
     if (this.#taken < this.concurrency()) {
       this.#taken += 1;
       return;
     }
     const turn = new Deferred();
     const giveUp = (): void => {
-      if (this.#queue.delete(turn)) turn.reject(closedBeforeItsTurn());
+      if (this.#queue.delete(turn)) turn.reject(closedBeforeJoin());
     };
     this.#queue.add(turn);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -71,7 +71,7 @@ export class JoinSlots {
   }
 }
 
-function closedBeforeItsTurn(): ClosedError {
+function closedBeforeJoin(): ClosedError {
   return new ClosedError('The container was closed before this session began to join its group.');
 }
 

@@ -5,9 +5,9 @@ import {
   InvalidContainerStateException,
 } from '../../errors/container-errors.js';
 import type { ContainerState } from '../../model/states/container-state.js';
-import { binding, busWith, tier } from '../bus.spec-support.js';
+import { binding, busWith, tier } from '../bus-test-bed.spec-support.js';
 import { containersOf, type ContainerRegistration } from '../container-registration.js';
-import { DRAINED } from '../fake-intake.spec-support.js';
+import { DRAINED } from '../fake-sessions.spec-support.js';
 
 const COMMANDS = 1_000;
 const CALLERS = 10;
@@ -48,7 +48,7 @@ function unreliable(bus: Bus, plan: readonly Command[]): void {
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
     if (fails) throw new Error('a session failed');
   };
-  bus.intake.everyScript = {
+  bus.sessions.everyScript = {
     pause: answer,
     drain: () => answer().then(() => DRAINED),
     close: answer,
@@ -101,7 +101,7 @@ function expectTruth(bus: Bus, registration: ContainerRegistration): void {
   const { state, pauses } = registration;
   const isLive = state === 'RUNNING' || state === 'PAUSED';
   for (const { id, concurrency, status } of containersOf(registration)) {
-    const open = bus.intake.open.filter(
+    const open = bus.sessions.open.filter(
       ({ options, calls }) => options.containerId === id && !calls.includes('close'),
     );
     expect([id, open.length]).toEqual([id, isLive ? concurrency : 0]);
@@ -133,11 +133,11 @@ describe('whatever ten callers command at the same time', () => {
           await bus.shutdown.drain();
           await bus.runtime.settle();
           expect(bus.registry.listAll()).toEqual([]);
-          const started = bus.intake.sessions.filter(({ wasStarted }) => wasStarted);
+          const started = bus.sessions.all.filter(({ wasStarted }) => wasStarted);
           const closed = started.filter(({ calls }) => calls.includes('close'));
           expect(started.length).toBeGreaterThan(0);
           expect(closed).toHaveLength(started.length);
-          expect(bus.intake.sessions.filter(({ calls }) => !calls.includes('close'))).toEqual([]);
+          expect(bus.sessions.all.filter(({ calls }) => !calls.includes('close'))).toEqual([]);
           expect(bus.runtime.pendingTimers).toBe(0);
         },
       ),

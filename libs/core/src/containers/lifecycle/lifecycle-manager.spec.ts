@@ -6,8 +6,8 @@ import {
   type ContainerOperation,
 } from '../../errors/container-errors.js';
 import { ContainerState } from '../../model/states/container-state.js';
-import { binding, busWith, DRAIN_TIMEOUT_MS, tier } from '../bus.spec-support.js';
-import { DRAINED } from '../fake-intake.spec-support.js';
+import { binding, busWith, DRAIN_TIMEOUT_MS, tier } from '../bus-test-bed.spec-support.js';
+import { DRAINED } from '../fake-sessions.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 
@@ -175,7 +175,7 @@ describe('a binding with tiers', () => {
   const withTiers = binding('orders', { concurrency: 2, tiers: [tier(1), tier(2)] });
 
   function callsAfter(bus: Bus): Record<string, readonly string[]> {
-    return Object.fromEntries(bus.intake.sessions.map(({ id, calls }) => [id, calls]));
+    return Object.fromEntries(bus.sessions.all.map(({ id, calls }) => [id, calls]));
   }
 
   it('does what it is told in all its containers', async () => {
@@ -204,17 +204,17 @@ describe('a binding with tiers', () => {
   it('starts whole or not at all', async () => {
     const bus = busWith();
     bus.add(withTiers);
-    bus.intake.refused.add('eventbus-orders-retry-2-0');
+    bus.sessions.refused.add('eventbus-orders-retry-2-0');
     await expect(bus.lifecycle.start('orders')).rejects.toBeInstanceOf(AggregateError);
     expect(bus.registry.require('orders')).toMatchObject({
       state: 'CREATED',
       lastCommand: undefined,
     });
-    expect(bus.intake.open).toEqual([]);
-    bus.intake.refused.clear();
+    expect(bus.sessions.open).toEqual([]);
+    bus.sessions.refused.clear();
     await bus.lifecycle.start('orders');
     await bus.runtime.settle();
-    expect(bus.intake.open).toHaveLength(4);
+    expect(bus.sessions.open).toHaveLength(4);
   });
 
   it('starts after a stop with fresh sessions', async () => {
@@ -223,15 +223,15 @@ describe('a binding with tiers', () => {
     await bus.lifecycle.start('orders');
     await bus.lifecycle.stop('orders');
     await bus.lifecycle.start('orders');
-    expect(bus.intake.sessions).toHaveLength(8);
-    expect(bus.intake.open).toHaveLength(4);
+    expect(bus.sessions.all).toHaveLength(8);
+    expect(bus.sessions.open).toHaveLength(4);
   });
 });
 
 describe('a command that fails half-way', () => {
   async function running(scripts: Record<string, object>): Promise<Bus> {
     const bus = busWith();
-    for (const [id, script] of Object.entries(scripts)) bus.intake.scripts.set(id, script);
+    for (const [id, script] of Object.entries(scripts)) bus.sessions.scripts.set(id, script);
     bus.add(binding('orders', { concurrency: 2, tiers: [tier(1)] }));
     await bus.lifecycle.start('orders');
     return bus;
@@ -259,7 +259,7 @@ describe('a command that fails half-way', () => {
         'leave refused',
         'socket gone',
       ]);
-      expect(bus.intake.sessions.every(({ calls }) => calls.includes('close'))).toBe(true);
+      expect(bus.sessions.all.every(({ calls }) => calls.includes('close'))).toBe(true);
       expect(bus.registry.get('orders')?.state).toBe(state === 'DESTROYED' ? undefined : state);
       expect(bus.lifecycle.busyBindings).toBe(0);
     },
@@ -270,7 +270,7 @@ describe('a command that fails half-way', () => {
     await expect(bus.lifecycle.pause('orders')).rejects.toThrow(
       "Binding 'orders' is PAUSED, but not everything that belongs to pause succeeded: commit refused",
     );
-    expect(bus.intake.open.every(({ pauses }) => pauses.has('operator'))).toBe(true);
+    expect(bus.sessions.open.every(({ pauses }) => pauses.has('operator'))).toBe(true);
     await expect(bus.lifecycle.resume('orders')).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
@@ -290,7 +290,9 @@ describe('commands at the same time', () => {
   it('follow one another on one binding, and do not wait for another one', async () => {
     const gate = new Deferred();
     const bus = busWith();
-    bus.intake.scripts.set('eventbus-orders-0', { drain: () => gate.promise.then(() => DRAINED) });
+    bus.sessions.scripts.set('eventbus-orders-0', {
+      drain: () => gate.promise.then(() => DRAINED),
+    });
     bus.add();
     bus.add(binding('payments'));
     await Promise.all([bus.lifecycle.start('orders'), bus.lifecycle.start('payments')]);
@@ -304,11 +306,11 @@ describe('commands at the same time', () => {
   });
 
   it('go down only while the bus shuts down', async () => {
-    const { lifecycle, admission, add } = busWith();
+    const { lifecycle, shutdownGate, add } = busWith();
     add();
     await lifecycle.start('orders');
     await lifecycle.pause('orders');
-    admission.close();
+    shutdownGate.close();
     await expect(lifecycle.resume('orders')).rejects.toBeInstanceOf(EventBusShuttingDownException);
     await lifecycle.stop('orders');
     await expect(lifecycle.start('orders')).rejects.toThrow(

@@ -5,7 +5,7 @@ import {
   TierNotFoundException,
   type ContainerOperation,
 } from '../../errors/container-errors.js';
-import type { Admission } from '../shutdown/shutdown-gate.js';
+import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { BindingLocks } from './binding-locks.js';
 import type { BindingRef } from '../../model/states/binding-ref.js';
 import {
@@ -19,7 +19,7 @@ import {
 import type { ContainerRegistry } from '../container-registry.js';
 import { failuresOf, throwIfAny } from '../shutdown/collect-failures.js';
 import type { MessageContainer } from '../message-container.js';
-import { assertLegal, isLive } from './transitions.js';
+import { assertTransition, isLive } from './transitions.js';
 
 /** Who asks, and why: kept with the binding and shown to operators. */
 export interface CommandNote {
@@ -29,7 +29,7 @@ export interface CommandNote {
 
 export interface LifecycleOptions {
   readonly registry: ContainerRegistry;
-  readonly admission: Admission;
+  readonly shutdownGate: ShutdownGate;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   /** How long `stop` and `destroy` let running handlers go on. */
@@ -37,17 +37,17 @@ export interface LifecycleOptions {
 }
 
 /** What a command came to: the record as it is now, and what failed on the way. */
-interface Aftermath {
+interface CommandResult {
   readonly registration: ContainerRegistration;
   readonly failures: readonly Error[];
 }
 
-type CarryOut = (
+type CommandStep = (
   registration: ContainerRegistration,
   lastCommand: LastCommand,
-) => Promise<Aftermath>;
+) => Promise<CommandResult>;
 
-const LIFTED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
+const REMOVED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
 
 /**
  * The commands over the registry. Commands on one binding follow one another; a failing one still
@@ -57,11 +57,11 @@ const LIFTED_BY_RESUME: readonly BindingPause[] = ['operator', 'routing'];
  */
 export class LifecycleManager {
   readonly #locks = new BindingLocks();
-  readonly #steps: Readonly<Record<ContainerOperation, CarryOut>> = {
+  readonly #steps: Readonly<Record<ContainerOperation, CommandStep>> = {
     start: (registration, command) => this.#start(registration, command),
     stop: (registration, command) => this.#stop(registration, command),
     pause: (registration, command) => this.#pause(registration, 'operator', command),
-    resume: (registration, command) => this.#lift(registration, LIFTED_BY_RESUME, command),
+    resume: (registration, command) => this.#removePauses(registration, REMOVED_BY_RESUME, command),
     destroy: (registration, command) => this.#destroy(registration, command),
   };
 
@@ -105,12 +105,12 @@ export class LifecycleManager {
    * the binding and its other tiers go on. Records that fail are still written to it.
    */
   pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#ofTier('pause', ref, tier, note);
+    return this.#commandTier('pause', ref, tier, note);
   }
 
   /** Takes away what `pauseTier` asked for. Whatever else pauses the tier stays. */
   resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
-    return this.#ofTier('resume', ref, tier, note);
+    return this.#commandTier('resume', ref, tier, note);
   }
 
   /** Adds one more reason to be paused; the reasons of others stay. To add one twice changes nothing. */
@@ -132,7 +132,7 @@ export class LifecycleManager {
     return this.#locked(ref, async (registration) => {
       if (!registration.pauses.includes(pause)) return snapshotOf(registration);
       const command = this.#commandOf('resume', { reason: pause, ...note });
-      return this.#report('resume', await this.#lift(registration, [pause], command));
+      return this.#report('resume', await this.#removePauses(registration, [pause], command));
     });
   }
 
@@ -142,15 +142,15 @@ export class LifecycleManager {
     note: CommandNote,
   ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
-      if (!isFirstWordOfOperator(operation, registration))
-        assertLegal(registration.bindingName, operation, registration.state);
-      this.#assertStillOpen(operation, registration);
+      if (!isFirstOperatorPause(operation, registration))
+        assertTransition(registration.bindingName, operation, registration.state);
+      this.#assertNotShuttingDown(operation, registration);
       const command = this.#commandOf(operation, note);
       return this.#report(operation, await this.#steps[operation](registration, command));
     });
   }
 
-  #ofTier(
+  #commandTier(
     operation: 'pause' | 'resume',
     ref: BindingRef,
     tier: number,
@@ -159,10 +159,10 @@ export class LifecycleManager {
     return this.#locked(ref, async (registration) => {
       const container = tierOf(registration, tier);
       if (!isLive(registration.state)) throw notLive(registration, operation);
-      this.#assertStillOpen(operation, registration);
+      this.#assertNotShuttingDown(operation, registration);
       const lastCommand = this.#commandOf(operation, { reason: `tier ${tier}`, ...note });
       const failures = await failuresOf([() => container[operation]('tier')]);
-      return this.#report(operation, this.#updated(registration, { lastCommand }, failures));
+      return this.#report(operation, this.#update(registration, { lastCommand }, failures));
     });
   }
 
@@ -171,11 +171,11 @@ export class LifecycleManager {
     work: (registration: ContainerRegistration) => Promise<BindingSnapshot>,
   ): Promise<BindingSnapshot> {
     const meant = this.options.registry.require(ref);
-    return this.#locks.run(meant.key, () => work(this.#asItIsNow(meant)));
+    return this.#locks.run(meant.key, () => work(this.#currentRegistration(meant)));
   }
 
   /** A binding that was destroyed while the command waited is not confused with a new one of its name. */
-  #asItIsNow(meant: ContainerRegistration): ContainerRegistration {
+  #currentRegistration(meant: ContainerRegistration): ContainerRegistration {
     const found = this.options.registry.get({ cluster: meant.cluster, name: meant.bindingName });
     return found?.mainContainer === meant.mainContainer
       ? found
@@ -183,41 +183,50 @@ export class LifecycleManager {
   }
 
   /** During a shutdown bindings only go down. */
-  #assertStillOpen(operation: ContainerOperation, { bindingName }: ContainerRegistration): void {
+  #assertNotShuttingDown(
+    operation: ContainerOperation,
+    { bindingName }: ContainerRegistration,
+  ): void {
     if (operation === 'start' || operation === 'resume')
-      this.options.admission.assertOpen(`${operation} binding '${bindingName}'`);
+      this.options.shutdownGate.assertOpen(`${operation} binding '${bindingName}'`);
   }
 
-  async #start(registration: ContainerRegistration, lastCommand: LastCommand): Promise<Aftermath> {
+  async #start(
+    registration: ContainerRegistration,
+    lastCommand: LastCommand,
+  ): Promise<CommandResult> {
     const containers = containersOf(registration);
     const failures = await failuresOf(containers.map((container) => () => container.start()));
     if (failures.length === 0)
-      return this.#updated(registration, {
+      return this.#update(registration, {
         state: 'RUNNING',
         pauses: [],
         lastCommand,
         startFailure: undefined,
       });
     const leftovers = await failuresOf(containers.map((container) => () => container.close()));
-    return this.#updated(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
+    return this.#update(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
   }
 
-  async #stop(registration: ContainerRegistration, lastCommand: LastCommand): Promise<Aftermath> {
-    const failures = await this.#halt(registration);
-    return this.#updated(registration, { state: 'STOPPED', pauses: [], lastCommand }, failures);
+  async #stop(
+    registration: ContainerRegistration,
+    lastCommand: LastCommand,
+  ): Promise<CommandResult> {
+    const failures = await this.#stopContainers(registration);
+    return this.#update(registration, { state: 'STOPPED', pauses: [], lastCommand }, failures);
   }
 
   async #destroy(
     registration: ContainerRegistration,
     lastCommand: LastCommand,
-  ): Promise<Aftermath> {
-    const failures = isLive(registration.state) ? await this.#halt(registration) : [];
-    const aftermath = this.#updated(
+  ): Promise<CommandResult> {
+    const failures = isLive(registration.state) ? await this.#stopContainers(registration) : [];
+    const aftermath = this.#update(
       registration,
       { state: 'DESTROYED', pauses: [], lastCommand },
       failures,
     );
-    this.options.registry.unregister(exactly(registration));
+    this.options.registry.unregister(refOf(registration));
     return aftermath;
   }
 
@@ -225,19 +234,19 @@ export class LifecycleManager {
     registration: ContainerRegistration,
     pause: BindingPause,
     lastCommand: LastCommand,
-  ): Promise<Aftermath> {
+  ): Promise<CommandResult> {
     const failures = await failuresOf(
       containersOf(registration).map((container) => () => container.pause(pause)),
     );
     const pauses = [...registration.pauses, pause];
-    return this.#updated(registration, { state: 'PAUSED', pauses, lastCommand }, failures);
+    return this.#update(registration, { state: 'PAUSED', pauses, lastCommand }, failures);
   }
 
-  async #lift(
+  async #removePauses(
     registration: ContainerRegistration,
     lifted: readonly BindingPause[],
     lastCommand: LastCommand,
-  ): Promise<Aftermath> {
+  ): Promise<CommandResult> {
     const leaving = registration.pauses.filter((pause) => lifted.includes(pause));
     const failures = await failuresOf(
       containersOf(registration).flatMap((container) =>
@@ -246,18 +255,23 @@ export class LifecycleManager {
     );
     const pauses = registration.pauses.filter((pause) => !lifted.includes(pause));
     const state = pauses.length === 0 ? 'RUNNING' : 'PAUSED';
-    return this.#updated(registration, { state, pauses, lastCommand }, failures);
+    return this.#update(registration, { state, pauses, lastCommand }, failures);
   }
 
-  async #halt(registration: ContainerRegistration): Promise<readonly Error[]> {
+  async #stopContainers(registration: ContainerRegistration): Promise<readonly Error[]> {
     const failures = await failuresOf(
-      containersOf(registration).map((container) => () => this.#haltOne(registration, container)),
+      containersOf(registration).map(
+        (container) => () => this.#stopContainer(registration, container),
+      ),
     );
-    registration.publishTroubles?.clear();
+    registration.publishProblems?.clear();
     return failures;
   }
 
-  async #haltOne(registration: ContainerRegistration, container: MessageContainer): Promise<void> {
+  async #stopContainer(
+    registration: ContainerRegistration,
+    container: MessageContainer,
+  ): Promise<void> {
     const { complete, abandoned, errors } = await container.drain(this.options.drainTimeoutMs());
     if (!complete)
       this.options.logger.warn('What was not finished and committed in time is delivered again', {
@@ -271,16 +285,19 @@ export class LifecycleManager {
     throwIfAny([...errors, ...failures], `Container '${container.id}' was not stopped cleanly`);
   }
 
-  #updated(
+  #update(
     registration: ContainerRegistration,
     update: Parameters<ContainerRegistry['updateState']>[1],
     failures: readonly Error[] = [],
-  ): Aftermath {
-    const updated = this.options.registry.updateState(exactly(registration), update);
+  ): CommandResult {
+    const updated = this.options.registry.updateState(refOf(registration), update);
     return { registration: updated, failures };
   }
 
-  #report(operation: ContainerOperation, { registration, failures }: Aftermath): BindingSnapshot {
+  #report(
+    operation: ContainerOperation,
+    { registration, failures }: CommandResult,
+  ): BindingSnapshot {
     const { bindingName, state } = registration;
     throwIfAny(
       failures,
@@ -295,7 +312,7 @@ export class LifecycleManager {
 }
 
 /** A circuit that opened a moment ago is no reason to refuse an operator: his pause outlasts it. */
-function isFirstWordOfOperator(
+function isFirstOperatorPause(
   operation: ContainerOperation,
   { state, pauses }: ContainerRegistration,
 ): boolean {
@@ -312,7 +329,7 @@ function tierOf(
   throw new TierNotFoundException(bindingName, tier, known);
 }
 
-function exactly({ cluster, bindingName }: ContainerRegistration): BindingRef {
+function refOf({ cluster, bindingName }: ContainerRegistration): BindingRef {
   return { cluster, name: bindingName };
 }
 

@@ -1,4 +1,4 @@
-import { binding, busWith, tier } from '../bus.spec-support.js';
+import { binding, busWith, tier } from '../bus-test-bed.spec-support.js';
 import { staticMemberId, staticMemberWarning } from './static-members.js';
 
 const member = (change: object = {}) =>
@@ -37,19 +37,19 @@ describe('The id of a static member', () => {
   });
 
   it('reaches each session of the main topic and of the tiers', async () => {
-    const { add, lifecycle, intake, runtime } = busWith();
+    const { add, lifecycle, sessions, runtime } = busWith();
     add(member({ concurrency: 2, tiers: [tier(1)] }));
     await lifecycle.start('orders');
     const host = runtime.hostname();
-    const ids = intake.sessions.map(({ options }) => options.consumer.groupInstanceId);
+    const ids = sessions.all.map(({ options }) => options.consumer.groupInstanceId);
     expect(ids).toEqual([`orders-${host}-0`, `orders-${host}-1`, `orders-${host}-0`]);
   });
 
   it('is not there at all for ordinary members', async () => {
-    const { add, lifecycle, intake } = busWith();
+    const { add, lifecycle, sessions } = busWith();
     add(binding());
     await lifecycle.start('orders');
-    expect(intake.sessions[0]!.options.consumer).not.toHaveProperty('groupInstanceId');
+    expect(sessions.all[0]!.options.consumer).not.toHaveProperty('groupInstanceId');
   });
 });
 

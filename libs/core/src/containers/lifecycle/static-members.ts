@@ -5,7 +5,7 @@ export { staticMemberId } from '../../config/resolving/static-member-id.js';
 type Member = Pick<ResolvedBinding, 'name' | 'staticMembership' | 'groupInstanceId'>;
 
 /** The random ends that Kubernetes gives the pods of a Deployment, and Docker its containers. */
-const PASSING_NAMES = [
+const EPHEMERAL_HOSTNAMES = [
   /-[a-z0-9]{6,10}-[a-z0-9]{5}$/,
   // Pods of a DaemonSet or a Job: only the two in three with a digit before a letter, for `shop-srv24` is an ordinary host.
   /-(?=.*[0-9].*[a-z])[bcdfghjklmnpqrstvwxz2456789]{5}$/,
@@ -16,6 +16,6 @@ const PASSING_NAMES = [
 export function staticMemberWarning(member: Member, hostname: string): string | undefined {
   const { name, staticMembership, groupInstanceId } = member;
   if (!staticMembership || !groupInstanceId.includes('{hostname}')) return undefined;
-  if (!PASSING_NAMES.some((pattern) => pattern.test(hostname))) return undefined;
+  if (!EPHEMERAL_HOSTNAMES.some((pattern) => pattern.test(hostname))) return undefined;
   return `Binding '${name}' has static members that are named by the host '${hostname}', which looks as if it got another name at every rollout: the group would wait for members that never come back, each for its session time-out. Run it as a StatefulSet, or set groupInstanceId to something that stays.`;
 }

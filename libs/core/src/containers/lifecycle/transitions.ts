@@ -12,7 +12,7 @@ import type { ContainerState } from '../../model/states/container-state.js';
  *                    │  │ stop  resume    │ stop
  *                   STOPPED ◄─────────────┘
  */
-const LEGAL_FROM: Readonly<Record<ContainerOperation, readonly ContainerState[]>> = {
+const ALLOWED_FROM: Readonly<Record<ContainerOperation, readonly ContainerState[]>> = {
   start: ['CREATED', 'STOPPED'],
   stop: ['RUNNING', 'PAUSED'],
   pause: ['RUNNING'],
@@ -20,12 +20,12 @@ const LEGAL_FROM: Readonly<Record<ContainerOperation, readonly ContainerState[]>
   destroy: ['CREATED', 'RUNNING', 'PAUSED', 'STOPPED'],
 };
 
-export function assertLegal(
+export function assertTransition(
   binding: string,
   operation: ContainerOperation,
   current: ContainerState,
 ): void {
-  const required = LEGAL_FROM[operation];
+  const required = ALLOWED_FROM[operation];
   if (required.includes(current)) return;
   throw new InvalidContainerStateException(binding, operation, current, required);
 }

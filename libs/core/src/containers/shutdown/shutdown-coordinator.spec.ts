@@ -1,6 +1,6 @@
-import type { DrainReport } from '../../consuming/session/intake.js';
-import { binding, busWith, processor, tier } from '../bus.spec-support.js';
-import { DRAINED, noDriver, type SessionScript } from '../fake-intake.spec-support.js';
+import type { DrainReport } from '../../consuming/session/consuming-session.js';
+import { binding, busWith, processor, tier } from '../bus-test-bed.spec-support.js';
+import { DRAINED, noDriver, type SessionScript } from '../fake-sessions.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 const never = (): Promise<never> => new Promise<never>(() => {});
@@ -8,7 +8,7 @@ const left = { topic: 'orders.events', partition: 0, offset: 31 };
 
 async function running(scripts: Record<string, SessionScript> = {}): Promise<Bus> {
   const bus = busWith();
-  for (const [id, script] of Object.entries(scripts)) bus.intake.scripts.set(id, script);
+  for (const [id, script] of Object.entries(scripts)) bus.sessions.scripts.set(id, script);
   bus.add(binding('orders', { tiers: [tier(1)] }));
   bus.add(binding('payments'));
   await bus.lifecycle.start('orders');
@@ -34,9 +34,9 @@ describe('shutting down', () => {
   it('pauses, drains, closes and forgets every binding', async () => {
     const bus = await running();
     const report = await bus.shutdown.drain();
-    for (const { calls } of bus.intake.sessions)
+    for (const { calls } of bus.sessions.all)
       expect(calls).toEqual(['start', 'pause shutdown', 'drain 30000', 'close']);
-    expect(bus.intake.open).toEqual([]);
+    expect(bus.sessions.open).toEqual([]);
     expect(bus.registry.listAll()).toEqual([]);
     expect(report).toMatchObject({ complete: true });
     expect(report.bindings).toHaveLength(2);
@@ -61,7 +61,7 @@ describe('shutting down', () => {
       code: 'EVENT_BUS_SHUTTING_DOWN',
     });
     await done;
-    expect(bus.intake.open).toEqual([]);
+    expect(bus.sessions.open).toEqual([]);
   });
 
   it('gives handlers their time: one of 29 s is done, one of 31 s is abandoned, and both at once', async () => {
@@ -91,7 +91,7 @@ describe('shutting down', () => {
     const draining = bus.shutdown.drain();
     await bus.runtime.advance(12_000);
     await draining;
-    expect(bus.intake.session('eventbus-payments-0').calls).toContain('drain 18000');
+    expect(bus.sessions.get('eventbus-payments-0').calls).toContain('drain 18000');
   });
 
   describe('while alerts are under way', () => {
@@ -123,8 +123,8 @@ describe('shutting down', () => {
       await bus.runtime.settle();
       const draining = bus.shutdown.drain();
       await bus.runtime.advance(60_000);
-      const { runtime, intake } = bus;
-      expect([intake.open, runtime.pendingTimers]).toEqual([[], alertsMs > 60_000 ? 1 : 0]);
+      const { runtime, sessions } = bus;
+      expect([sessions.open, runtime.pendingTimers]).toEqual([[], alertsMs > 60_000 ? 1 : 0]);
       return draining;
     };
 
@@ -167,7 +167,7 @@ describe('shutting down', () => {
     const report = await bus.shutdown.drain();
     expect(report.complete).toBe(false);
     expect(report.bindings[0]?.errors).toMatchObject([{ message: 'leave refused' }]);
-    expect(bus.intake.sessions.every(({ calls }) => calls.includes('close'))).toBe(true);
+    expect(bus.sessions.all.every(({ calls }) => calls.includes('close'))).toBe(true);
     expect(bus.logger.lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
@@ -179,7 +179,7 @@ describe('shutting down', () => {
     const report = await bus.shutdown.drain();
     await Promise.all([stopping, destroying]);
     expect(report.complete).toBe(true);
-    expect([bus.registry.listAll(), bus.intake.open]).toEqual([[], []]);
+    expect([bus.registry.listAll(), bus.sessions.open]).toEqual([[], []]);
   });
 
   it('has nothing to do on a bus without bindings', async () => {

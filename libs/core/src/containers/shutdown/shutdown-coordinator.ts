@@ -5,7 +5,7 @@ import {
   ContainerUnresponsiveException,
   InvalidContainerStateException,
 } from '../../errors/container-errors.js';
-import type { Admission } from './shutdown-gate.js';
+import type { ShutdownGate } from './shutdown-gate.js';
 import { containersOf, type ContainerRegistration } from '../container-registration.js';
 import type { ContainerRegistry } from '../container-registry.js';
 import { failuresOf } from './collect-failures.js';
@@ -13,12 +13,12 @@ import type { LifecycleManager } from '../lifecycle/lifecycle-manager.js';
 import type { MessageContainer } from '../message-container.js';
 
 /** For leaving the groups after the drain. */
-const CLOSING_PATIENCE_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 15_000;
 
 export interface ShutdownOptions {
   readonly registry: ContainerRegistry;
   readonly lifecycle: LifecycleManager;
-  readonly admission: Admission;
+  readonly shutdownGate: ShutdownGate;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   /** For the running handlers of all bindings together. */
@@ -61,13 +61,13 @@ export class ShutdownCoordinator {
   }
 
   async #shutDown(): Promise<ShutdownReport> {
-    const { admission, registry, runtime } = this.options;
+    const { shutdownGate, registry, runtime } = this.options;
     const startedAt = runtime.monotonic();
-    admission.close();
+    shutdownGate.close();
     const bindings = await Promise.all(
       registry.listAll().map((registration) => this.#shutDownBinding(registration, startedAt)),
     );
-    return this.#logged({
+    return this.#logErrors({
       durationMs: runtime.monotonic() - startedAt,
       complete: bindings.every((one) => one.complete && one.errors.length === 0),
       bindings,
@@ -82,7 +82,7 @@ export class ShutdownCoordinator {
     const drains = await Promise.all(
       containers.map((container) => this.#pauseAndDrain(container, startedAt)),
     );
-    const alerting = failuresOf([() => this.#alertsEnded(registration, startedAt)]);
+    const alerting = failuresOf([() => this.#waitForAlerts(registration, startedAt)]);
     const closing = await failuresOf([() => this.#destroy(registration)]);
     // If the command did not come through, the sessions are closed all the same.
     const forced =
@@ -109,7 +109,7 @@ export class ShutdownCoordinator {
   ): ReturnType<MessageContainer['drain']> {
     const pausing = await failuresOf([
       () =>
-        this.#bounded(
+        this.#withTimeout(
           container.id,
           'pause',
           this.#remaining(startedAt),
@@ -127,19 +127,19 @@ export class ShutdownCoordinator {
       { reason: 'shutdown', by: 'event-bus' },
     );
     try {
-      await this.#bounded(registration.mainContainer.id, 'close', CLOSING_PATIENCE_MS, destroyed);
+      await this.#withTimeout(registration.mainContainer.id, 'close', CLOSE_TIMEOUT_MS, destroyed);
     } catch (error) {
-      if (!wasGoneAlready(error)) throw error;
+      if (!isAlreadyDestroyed(error)) throw error;
     }
   }
 
-  async #alertsEnded(
+  async #waitForAlerts(
     { alerts, mainContainer }: ContainerRegistration,
     startedAt: number,
   ): Promise<void> {
     if (!alerts || alerts.count === 0) return;
     const patienceMs = this.#remaining(startedAt);
-    await this.#bounded(mainContainer.id, 'end its alerts', patienceMs, alerts.whenEnded());
+    await this.#withTimeout(mainContainer.id, 'end its alerts', patienceMs, alerts.whenEnded());
   }
 
   #remaining(startedAt: number): number {
@@ -147,7 +147,12 @@ export class ShutdownCoordinator {
     return Math.max(0, startedAt + drainTimeoutMs() - runtime.monotonic());
   }
 
-  #bounded<T>(who: string, operation: string, patienceMs: number, work: Promise<T>): Promise<T> {
+  #withTimeout<T>(
+    who: string,
+    operation: string,
+    patienceMs: number,
+    work: Promise<T>,
+  ): Promise<T> {
     return within(
       this.options.runtime,
       patienceMs,
@@ -156,7 +161,7 @@ export class ShutdownCoordinator {
     );
   }
 
-  #logged(report: ShutdownReport): ShutdownReport {
+  #logErrors(report: ShutdownReport): ShutdownReport {
     const { logger } = this.options;
     for (const { binding, cluster, errors } of report.bindings)
       if (errors.length > 0)
@@ -170,7 +175,7 @@ export class ShutdownCoordinator {
 }
 
 /** An operator destroyed it at the same time. */
-function wasGoneAlready(error: unknown): boolean {
+function isAlreadyDestroyed(error: unknown): boolean {
   return (
     error instanceof BindingNotFoundException ||
     (error instanceof InvalidContainerStateException && error.currentState === 'DESTROYED')

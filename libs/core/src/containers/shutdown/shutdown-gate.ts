@@ -1,7 +1,7 @@
 import { EventBusShuttingDownException } from '../../errors/container-errors.js';
 
 /** Whether the bus takes on new work. It closes once, when the shutdown begins, and never opens again. */
-export class Admission {
+export class ShutdownGate {
   #isOpen = true;
 
   get isOpen(): boolean {

@@ -8,6 +8,6 @@ export function awaitable(result: unknown): unknown {
 }
 
 /** For who subscribes himself: an Observable that completes has given a value. */
-export function neverEmpty(result: unknown): unknown {
+export function failWhenEmpty(result: unknown): unknown {
   return isObservable(result) ? from(result).pipe(defaultIfEmpty(undefined)) : result;
 }

@@ -1,8 +1,8 @@
 import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
-import { neverEmpty } from './awaitable.js';
+import { failWhenEmpty } from './awaitable.js';
 import type { EnhancerScope } from './enhancers.js';
-import { GlobalBoundary } from './global-boundary.js';
+import { GlobalEnhancerBoundary } from './global-enhancer-boundary.js';
 import type { HandlerHost } from '../exploring/handler-host.js';
 import { PARAMETERS_KEY } from '../exploring/nest-metadata.js';
 import { parameterName } from '../decorators/parameters.js';
@@ -80,7 +80,7 @@ export class NestContexts {
   /** Without what is global. */
   readonly #local: Collaborators;
   /** Where nothing is global, nothing stands between it and the handler. */
-  readonly #boundary: GlobalBoundary | undefined;
+  readonly #boundary: GlobalEnhancerBoundary | undefined;
 
   constructor(
     container: NestContainer,
@@ -166,8 +166,8 @@ function boundaryBetween(
   creator: ExternalContextCreator,
   local: ExternalContextCreator,
   origin: string,
-): GlobalBoundary {
-  const boundary = new GlobalBoundary(origin);
+): GlobalEnhancerBoundary {
+  const boundary = new GlobalEnhancerBoundary(origin);
   const all = collaboratorsOf(creator).interceptorsContextCreator;
   const own = collaboratorsOf(local).interceptorsContextCreator;
   const interceptorsContextCreator: InterceptorsOf = {
@@ -189,7 +189,7 @@ function withResult(interceptors: Interceptors): Interceptors {
         args,
         instance,
         callback,
-        async () => neverEmpty(await next()),
+        async () => failWhenEmpty(await next()),
         type,
       ),
   };

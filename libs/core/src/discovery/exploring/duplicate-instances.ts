@@ -1,4 +1,4 @@
-import { groupBy, ofEachBinding } from './handler-conflicts.js';
+import { groupBy, groupByBinding } from './handler-conflicts.js';
 import type { DltHandlerDefinition } from './dlt-handler-definition.js';
 import type { HandlerHost } from './handler-host.js';
 
@@ -11,7 +11,7 @@ export function firstOfEachClass<T extends Hosted>(inspections: readonly T[]): r
 }
 
 /** Each instance of a class would handle every record once more. */
-export function rivalInstances(inspections: readonly Hosted[]): readonly string[] {
+export function duplicateInstances(inspections: readonly Hosted[]): readonly string[] {
   return groupBy(inspections, ({ host }) => host.type)
     .filter((group) => group.length > 1)
     .map((group) => {
@@ -21,8 +21,8 @@ export function rivalInstances(inspections: readonly Hosted[]): readonly string[
 }
 
 /** One decides what becomes of a dead letter; told of it may be many. */
-export function rivalDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
-  return ofEachBinding(handlers)
+export function duplicateDltHandlers(handlers: readonly DltHandlerDefinition[]): readonly string[] {
+  return groupByBinding(handlers)
     .filter((group) => group.length > 1)
     .map(
       (group) =>

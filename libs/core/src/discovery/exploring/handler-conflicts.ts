@@ -10,15 +10,15 @@ interface ClusterClaim {
 
 /** Handlers of one binding that cannot work side by side. */
 export function handlerConflicts(handlers: readonly Claim[]): readonly string[] {
-  const found = ofEachBinding(handlers).flatMap((claims) => [
-    ...rivals(claims),
+  const found = groupByBinding(handlers).flatMap((claims) => [
+    ...duplicateClaims(claims),
     ...mixedForms(claims),
   ]);
   return [...new Set(found)];
 }
 
 /** What names no cluster means its binding wherever that is: it stands beside what names one. */
-export function ofEachBinding<T extends ClusterClaim>(
+export function groupByBinding<T extends ClusterClaim>(
   claims: readonly T[],
 ): readonly (readonly T[])[] {
   return groupBy(claims, ({ binding }) => binding).flatMap((named) => {
@@ -42,7 +42,7 @@ export function groupBy<T>(
   return [...groups.values()];
 }
 
-function rivals(claims: readonly Claim[]): readonly string[] {
+function duplicateClaims(claims: readonly Claim[]): readonly string[] {
   return groupBy(claims, ({ type }) => type && normaliseEventType(type))
     .filter((group) => group.length > 1)
     .map((group) => {

@@ -5,7 +5,11 @@ import { handlerConflicts } from './handler-conflicts.js';
 import type { HandlerDefinition } from './handler-definition.js';
 import { findHosts, type HandlerHost } from './handler-host.js';
 import { HostInspection } from './host-inspection.js';
-import { firstOfEachClass, rivalDltHandlers, rivalInstances } from './duplicate-instances.js';
+import {
+  firstOfEachClass,
+  duplicateDltHandlers,
+  duplicateInstances,
+} from './duplicate-instances.js';
 
 /** An instance that holds handlers, for as long as the application lives. */
 export interface DiscoveredHost {
@@ -43,9 +47,9 @@ export class HandlerExplorer {
     const ofClasses = firstOfEachClass(inspections);
     const problems = [
       ...inspections.flatMap((inspection) => inspection.problems),
-      ...rivalInstances(inspections),
+      ...duplicateInstances(inspections),
       ...handlerConflicts(ofClasses.flatMap((inspection) => inspection.handlers)),
-      ...rivalDltHandlers(ofClasses.flatMap((inspection) => inspection.dltHandlers)),
+      ...duplicateDltHandlers(ofClasses.flatMap((inspection) => inspection.dltHandlers)),
     ];
     return {
       handlers,

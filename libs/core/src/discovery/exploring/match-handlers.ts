@@ -21,11 +21,11 @@ export function matchHandlers(
   handlers: readonly Wanted[],
   { bindingsWithoutHandler = 'fail' }: MatchOptions = {},
 ): readonly string[] {
-  const misfits = handlers.flatMap((handler) => misfit(bindings, handler));
-  if (bindingsWithoutHandler === 'allow') return misfits;
+  const unmatchedHandlers = handlers.flatMap((handler) => unmatchedReason(bindings, handler));
+  if (bindingsWithoutHandler === 'allow') return unmatchedHandlers;
   const idle = bindings.filter((binding) => handlersOf(binding, handlers).length === 0);
   return [
-    ...misfits,
+    ...unmatchedHandlers,
     ...idle.map(
       ({ name }) =>
         `Binding '${name}' has no handler. Write a method with @EventHandler('${name}') in a provider or controller, or take the binding out; where it is only published to, set bindingsWithoutHandler: 'allow'.`,
@@ -55,7 +55,7 @@ export function matchDltHandlers(
 }
 
 /** Whether the dead letters of this binding are meant. */
-export function concerns({
+export function appliesTo({
   name,
   cluster,
 }: KnownBinding): (found: DltHandlerDefinition) => boolean {
@@ -72,7 +72,7 @@ export function handlersOf<T extends Pick<HandlerDefinition, 'binding' | 'cluste
   );
 }
 
-function misfit(bindings: readonly KnownBinding[], handler: Wanted): readonly string[] {
+function unmatchedReason(bindings: readonly KnownBinding[], handler: Wanted): readonly string[] {
   const named = bindings.filter(({ name }) => name === handler.binding);
   const meant = named.filter(({ cluster }) => (handler.cluster ?? cluster) === cluster);
   if (named.length === 0) return [unknownBinding(bindings, handler)];

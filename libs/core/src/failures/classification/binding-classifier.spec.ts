@@ -25,7 +25,7 @@ describe('The classifier of a binding', () => {
     const { classifier, logger } = classifierFor();
     expect(classifier.classify(failed(boom), 0)).toEqual({
       ...nextTier,
-      isChosen: false,
+      isExplicit: false,
       isPermanent: false,
     });
     expect(logger.lines).toEqual([]);
@@ -34,7 +34,7 @@ describe('The classifier of a binding', () => {
   it('is the application’s, whose every word is chosen', () => {
     const { classifier } = classifierFor(undefined, pausing);
     const verdict = classifier.classify(failed(boom), 0);
-    expect(verdict).toMatchObject({ decision: { routing: 'PAUSE_CONTAINER' }, isChosen: true });
+    expect(verdict).toMatchObject({ decision: { routing: 'PAUSE_CONTAINER' }, isExplicit: true });
   });
 
   it('is its own before that of the application', () => {
@@ -42,7 +42,7 @@ describe('The classifier of a binding', () => {
     const { classifier } = classifierFor(own, pausing);
     expect(classifier.classify(failed(boom), 0)).toEqual({
       ...deadLetter,
-      isChosen: true,
+      isExplicit: true,
       isPermanent: true,
     });
   });
@@ -70,7 +70,7 @@ describe('The classifier of a binding', () => {
       classifierFor(answering({ routing, targetTier })).classifier.classify(failed(boom), 0);
     expect(foreign('SKIP_TO_TIER', 2)).toMatchObject({
       decision: ExceptionRoutingDecision.skipToTier(2),
-      isChosen: true,
+      isExplicit: true,
     });
     expect(foreign('NEXT_TIER')).toMatchObject(nextTier);
     expect(foreign('DEAD_LETTER')).toMatchObject(deadLetter);
@@ -116,7 +116,7 @@ describe('A classifier that fails is replaced by the default one, and that is sa
     const { classifier, logger } = classifierFor(own, pausing);
     expect(classifier.classify(failed(pg('23505')), 0)).toMatchObject({
       ...deadLetter,
-      isChosen: false,
+      isExplicit: false,
     });
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
   });

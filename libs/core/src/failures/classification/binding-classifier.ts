@@ -1,21 +1,24 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import { meantError } from '../faults/unwrap-batch-error.js';
+import { unwrapBatchError } from '../faults/bad-messages.js';
 import { textOf } from '../faults/thrown.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { answeredDecision } from './answered-decision.js';
+import { toRoutingDecision } from './to-routing-decision.js';
 import { DefaultExceptionClassifier, type Classification } from './default-exception-classifier.js';
 
-export interface Verdict extends Classification {
+export interface FailureClassification extends Classification {
   /** No call can ever help, so none is worth making first. */
   readonly isPermanent: boolean;
 }
 
 /** Says where a failed record of its binding goes. Never throws. */
 export interface BindingClassifier {
-  classify(failed: Pick<FailedOutcome, 'error' | 'ending'>, currentTier: number): Verdict;
+  classify(
+    failed: Pick<FailedOutcome, 'error' | 'ending'>,
+    currentTier: number,
+  ): FailureClassification;
 }
 
 /** That of the binding, else that of the application, else the library's. */
@@ -31,10 +34,10 @@ export function classifierOf(
     : { classify: (error: Error) => own.classification(error) };
   return Object.freeze({
     classify({ error, ending }: Pick<FailedOutcome, 'error' | 'ending'>, currentTier: number) {
-      const { decision, isChosen } = classification.classify(error, currentTier);
+      const { decision, isExplicit } = classification.classify(error, currentTier);
       const isPermanent =
         ending === 'permanent' || decision.routing === ExceptionRouting.DEAD_LETTER;
-      return { decision, isChosen, isPermanent };
+      return { decision, isExplicit, isPermanent };
     },
   });
 }
@@ -50,8 +53,8 @@ class GuardedClassifier {
 
   classify(error: Error, currentTier: number): Classification {
     try {
-      const answer: unknown = this.given.classify(meantError(error), currentTier);
-      return { decision: answeredDecision(answer), isChosen: true };
+      const answer: unknown = this.given.classify(unwrapBatchError(error), currentTier);
+      return { decision: toRoutingDecision(answer), isExplicit: true };
     } catch (failure) {
       this.logger.error(
         'An ExceptionClassifier failed: the default one decides about this record',

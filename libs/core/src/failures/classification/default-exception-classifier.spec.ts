@@ -34,10 +34,10 @@ function classifierFor({ exceptionRouting = [], tiers = 3, ...lists }: Given = {
 /** `NEXT_TIER`, `SKIP_TO_TIER 2`; `!` where the application has chosen it. */
 function classified(error: Error, given: Given = {}): string {
   const { classifier } = classifierFor(given);
-  const { decision, isChosen } = classifier.classification(error);
+  const { decision, isExplicit } = classifier.classification(error);
   expect(classifier.classify(error)).toEqual(decision);
   const { routing, targetTier } = decision;
-  return `${routing}${targetTier === -1 ? '' : ` ${targetTier}`}${isChosen ? '!' : ''}`;
+  return `${routing}${targetTier === -1 ? '' : ` ${targetTier}`}${isExplicit ? '!' : ''}`;
 }
 
 const unavailable = Object.assign(new Error('busy'), { status: 503 });

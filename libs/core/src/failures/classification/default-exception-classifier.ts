@@ -11,7 +11,7 @@ import type {
 import { RetryableResultException } from '../../errors/result-errors.js';
 import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
 import { ruleFor } from '../faults/fault-of.js';
-import { isBadMessage, meantError } from '../faults/unwrap-batch-error.js';
+import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
@@ -20,7 +20,7 @@ import type { ExceptionClassifier } from '../../model/extension-points/handler-i
 export interface Classification {
   readonly decision: ExceptionRoutingDecision;
   /** By its options, its classifier or the handler's own result: no rule of ours stands above that. */
-  readonly isChosen: boolean;
+  readonly isExplicit: boolean;
 }
 
 export type ClassifiedBinding = Pick<ResolvedBinding, 'name' | 'retry' | 'exceptionRouting'>;
@@ -33,8 +33,8 @@ interface Entry extends Classification {
 /** The tier for what is going to last, where the binding has one so far behind. */
 const EXTENDED_TIER = 2;
 
-const NEXT_TIER: Classification = byRule(ExceptionRoutingDecision.nextTier());
-const DEAD_LETTER: Classification = byRule(ExceptionRoutingDecision.deadLetter());
+const NEXT_TIER: Classification = byDefaultRule(ExceptionRoutingDecision.nextTier());
+const DEAD_LETTER: Classification = byDefaultRule(ExceptionRoutingDecision.deadLetter());
 
 /**
  * In this order: `exceptionRouting`; what could not be read or validated; the lists of `retry`, of
@@ -48,12 +48,12 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
 
   constructor({ name, retry, exceptionRouting }: ClassifiedBinding, logger: DriverLogger) {
     this.#distance = guardedDistance(name, logger);
-    this.#routes = exceptionRouting.map((route) => chosen([route.match], decisionOf(route)));
+    this.#routes = exceptionRouting.map((route) => explicitly([route.match], decisionOf(route)));
     this.#lists = listsOf(retry);
     this.#extended =
       retry.tiers.length < EXTENDED_TIER
         ? NEXT_TIER
-        : byRule(ExceptionRoutingDecision.skipToTier(EXTENDED_TIER));
+        : byDefaultRule(ExceptionRoutingDecision.skipToTier(EXTENDED_TIER));
     Object.freeze(this);
   }
 
@@ -63,7 +63,7 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
   }
 
   classification(thrown: Error): Classification {
-    const error = meantError(thrown);
+    const error = unwrapBatchError(thrown);
     const route = this.#closest(this.#routes, error);
     if (route) return route;
     if (isBadMessage(error)) return DEAD_LETTER;
@@ -97,12 +97,12 @@ export class DefaultExceptionClassifier implements ExceptionClassifier {
  */
 function listsOf(retry: ResolvedBinding['retry']): readonly Entry[] {
   const skips = retry.skipToTierMapping.map(({ match, tier }) =>
-    chosen([match], ExceptionRoutingDecision.skipToTier(tier)),
+    explicitly([match], ExceptionRoutingDecision.skipToTier(tier)),
   );
   return [
-    chosen([...retry.nonRetryableExceptions, NonRetryableException], DEAD_LETTER.decision),
+    explicitly([...retry.nonRetryableExceptions, NonRetryableException], DEAD_LETTER.decision),
     ...skips,
-    chosen([RetryableResultException], NEXT_TIER.decision),
+    explicitly([RetryableResultException], NEXT_TIER.decision),
     { matchers: [...retry.retryableExceptions, RetryableException], ...NEXT_TIER },
   ];
 }
@@ -121,10 +121,10 @@ function decisionOf({ routing, tier }: ResolvedExceptionRoute): ExceptionRouting
   }
 }
 
-function byRule(decision: ExceptionRoutingDecision): Classification {
-  return Object.freeze({ decision, isChosen: false });
+function byDefaultRule(decision: ExceptionRoutingDecision): Classification {
+  return Object.freeze({ decision, isExplicit: false });
 }
 
-function chosen(matchers: readonly ErrorMatcher[], decision: ExceptionRoutingDecision): Entry {
-  return Object.freeze({ matchers, decision, isChosen: true });
+function explicitly(matchers: readonly ErrorMatcher[], decision: ExceptionRoutingDecision): Entry {
+  return Object.freeze({ matchers, decision, isExplicit: true });
 }

@@ -3,7 +3,7 @@ import { coded, mysql, named, pg, redisReply } from './recorded-errors.spec-supp
 
 export const DATABASES: FaultTable = {
   'SQL: the transaction lost against another (40001, 40P01, 55P03)': [
-    'world',
+    'dependency',
     [
       ['serialisation', pg('40001')],
       ['deadlock', pg('40P01')],
@@ -14,7 +14,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'SQL: the database cannot be reached, is full, busy or not to be written to (08, 53, 57, 58)': [
-    'world',
+    'dependency',
     [
       ['connection lost', pg('08006')],
       ['too many connections', pg('53300')],
@@ -26,7 +26,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'SQL: the database refuses the login (28)': [
-    'world',
+    'dependency',
     [
       ['wrong password', pg('28P01')],
       ['of MySQL', mysql('ER_ACCESS_DENIED_ERROR', 1045, '28000')],
@@ -49,7 +49,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'pg: the client has no connection, or waited too long': [
-    'world',
+    'dependency',
     [
       ['lost', new Error('Connection terminated unexpectedly')],
       ['no connection in the pool', new Error('timeout exceeded when trying to connect')],
@@ -57,14 +57,14 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'MySQL: the transaction lost against another, or waited too long for a lock': [
-    'world',
+    'dependency',
     [
       ['a lock', mysql('ER_LOCK_WAIT_TIMEOUT', 1205, 'HY000')],
       ['a deadlock, of which only the code is left', coded('ER_LOCK_DEADLOCK')],
     ],
   ],
   'MySQL: the server is busy, full, going away or not to be written to': [
-    'world',
+    'dependency',
     [
       ['going away', mysql('ER_SERVER_SHUTDOWN', 1053, 'HY000')],
       ['too many connections, by code', coded('ER_CON_COUNT_ERROR')],
@@ -74,7 +74,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'MySQL: the server refuses the login': [
-    'world',
+    'dependency',
     [
       ['by code', coded('ER_ACCESS_DENIED_ERROR')],
       ['from this host', mysql('ER_HOST_NOT_PRIVILEGED', 1130, 'HY000')],
@@ -93,7 +93,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'mysql2: the client has no connection, or waited too long': [
-    'world',
+    'dependency',
     [
       ['lost', coded('PROTOCOL_CONNECTION_LOST')],
       ['timeout', coded('PROTOCOL_SEQUENCE_TIMEOUT')],
@@ -101,14 +101,14 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'somebody else has changed the entity in the meantime': [
-    'world',
+    'dependency',
     [
       ['TypeORM', named('OptimisticLockVersionMismatchError')],
       ['Mongoose', named('VersionError')],
     ],
   ],
   'MongoDB cannot be reached, or says that another try may help': [
-    'world',
+    'dependency',
     [
       ['unreachable', named('MongoServerSelectionError')],
       [
@@ -125,7 +125,7 @@ export const DATABASES: FaultTable = {
     [['E11000', named('MongoServerError', { code: 11_000 })]],
   ],
   'Prisma cannot reach the database, or lost against another transaction': [
-    'world',
+    'dependency',
     [
       ['a write conflict', named('PrismaClientKnownRequestError', { code: 'P2034' })],
       [
@@ -141,7 +141,7 @@ export const DATABASES: FaultTable = {
     [['a duplicate', named('PrismaClientKnownRequestError', { code: 'P2002' })]],
   ],
   'SQLite: the database is locked, full or cannot be read': [
-    'world',
+    'dependency',
     [
       ['locked', coded('SQLITE_BUSY')],
       ['locked for a snapshot', coded('SQLITE_BUSY_SNAPSHOT')],
@@ -152,7 +152,7 @@ export const DATABASES: FaultTable = {
     [['a duplicate', coded('SQLITE_CONSTRAINT_PRIMARYKEY')]],
   ],
   'ioredis has no connection, or waited too long': [
-    'world',
+    'dependency',
     [
       ['given up', named('MaxRetriesPerRequestError')],
       ['closed', new Error('Connection is closed.')],
@@ -160,7 +160,7 @@ export const DATABASES: FaultTable = {
     ],
   ],
   'Redis: the server is loading, read-only, full, out of order or refuses the login': [
-    'world',
+    'dependency',
     [
       ['a replica', redisReply('READONLY You can not write against a read only replica.')],
       ['loading', redisReply('LOADING Redis is loading the dataset in memory')],

@@ -26,7 +26,7 @@ import {
   redisReply,
   system,
 } from './recorded-errors.spec-support.js';
-import { isTypeErrorOfABug } from './is-programming-error.js';
+import { isProgrammingError } from './is-programming-error.js';
 
 class Order {
   @IsInt() id = 'none';
@@ -93,24 +93,26 @@ describe('What lies inside of an error', () => {
     depth === 0 ? cause : new Error(`${depth}`, { cause: nested(depth - 1, cause) });
 
   it('is looked at where the error itself says nothing', () => {
-    expect(faultOf(nested(3, down))).toBe('world');
+    expect(faultOf(nested(3, down))).toBe('dependency');
     expect(faultOf(nested(3, bad))).toBe('message');
-    expect(faultOf(new BatchProcessingException(2, 'third', [], { cause: down }))).toBe('world');
-    expect(faultOf(new InternalServerErrorException('x', { cause: down }))).toBe('world');
+    expect(faultOf(new BatchProcessingException(2, 'third', [], { cause: down }))).toBe(
+      'dependency',
+    );
+    expect(faultOf(new InternalServerErrorException('x', { cause: down }))).toBe('dependency');
   });
 
   it('has no say where it does', () => {
     expect(faultOf(new BadRequestException('x', { cause: down }))).toBe('message');
-    expect(faultOf(new ServiceUnavailableException('x', { cause: bad }))).toBe('world');
+    expect(faultOf(new ServiceUnavailableException('x', { cause: bad }))).toBe('dependency');
   });
 
   it('says what a RetryableException waits for, but not that it is in vain', () => {
-    expect(faultOf(new RetryableException('later', { cause: down }))).toBe('world');
-    expect(faultOf(new RetryableException('later', { cause: nested(2, down) }))).toBe('world');
+    expect(faultOf(new RetryableException('later', { cause: down }))).toBe('dependency');
+    expect(faultOf(new RetryableException('later', { cause: nested(2, down) }))).toBe('dependency');
   });
 
   it('is looked at eight levels deep', () => {
-    expect(faultOf(nested(8, down))).toBe('world');
+    expect(faultOf(nested(8, down))).toBe('dependency');
     expect(faultOf(nested(9, down))).toBe('unknown');
   });
 
@@ -120,7 +122,7 @@ describe('What lies inside of an error', () => {
     expect(faultOf(one)).toBe('unknown');
     const all = new AggregateError([]);
     all.errors.push(all, down);
-    expect(faultOf(all)).toBe('world');
+    expect(faultOf(all)).toBe('dependency');
   });
 
   it('is looked at once, however often it is in there', () => {
@@ -134,7 +136,7 @@ describe('What lies inside of an error', () => {
   });
 
   it.each<[string, unknown[], Fault]>([
-    ['the world’s, where one is', [bad, new Error('x'), down], 'world'],
+    ['the world’s, where one is', [bad, new Error('x'), down], 'dependency'],
     ['the message’s, where all are', [bad, pg('23505')], 'message'],
     ['unknown, where one is and none is the world’s', [bad, new Error('x')], 'unknown'],
     ['unknown, where there are none', [], 'unknown'],
@@ -166,12 +168,15 @@ describe('An error that does not want to be looked at', () => {
       const error = new AggregateError([]);
       Object.defineProperty(error, key, { get: boom });
       expect(faultOf(error)).toBe('unknown');
-      if (key !== 'code') expect(faultOf(Object.assign(error, { code: 'EPIPE' }))).toBe('world');
+      if (key !== 'code')
+        expect(faultOf(Object.assign(error, { code: 'EPIPE' }))).toBe('dependency');
     },
   );
 
   it.each(TRAPS)('by the trap %s of a proxy is unknown at worst', (trap) => {
-    expect(['unknown', 'world']).toContain(faultOf(new Proxy(system('EPIPE'), { [trap]: boom })));
+    expect(['unknown', 'dependency']).toContain(
+      faultOf(new Proxy(system('EPIPE'), { [trap]: boom })),
+    );
   });
 
   it('in any other way is unknown', () => {
@@ -179,7 +184,7 @@ describe('An error that does not want to be looked at', () => {
     expect(faultOf(Object.assign(new AggregateError([]), { errors: revoked() }))).toBe('unknown');
     expect(faultOf(named('x', { getStatus: boom }))).toBe('unknown');
     expect(faultOf(Object.create(null))).toBe('unknown');
-    expect(isTypeErrorOfABug(revoked())).toBe(false);
+    expect(isProgrammingError(revoked())).toBe(false);
   });
 });
 
@@ -193,6 +198,6 @@ describe('A TypeError', () => {
     ['with a network code of its own', Object.assign(new TypeError('x'), { code: 'EPIPE' }), false],
     ['that is none', new RangeError('x'), false],
   ])('%s (of a bug: %3$s)', (_, error, isOfABug) => {
-    expect(isTypeErrorOfABug(error)).toBe(isOfABug);
+    expect(isProgrammingError(error)).toBe(isOfABug);
   });
 });

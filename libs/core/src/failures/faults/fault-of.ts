@@ -3,8 +3,8 @@ import { FAULT_RULES } from './fault-rules.js';
 import { causesOf, isObject, readList, readThrown, type Thrown } from './thrown.js';
 
 /** Deeper and wider than anybody wraps errors on purpose. Beyond it nothing is known. */
-const DEEPEST = 8;
-const MOST = 64;
+const MOST_NESTED = 8;
+const MOST_ERRORS = 64;
 
 /** Whose fault it is that something was thrown. Never throws itself, whatever it is given. */
 export function faultOf(thrown: unknown): Fault {
@@ -20,11 +20,11 @@ export function ruleFor(thrown: unknown): FaultRule | undefined {
 }
 
 function ruleAt(thrown: unknown, seen: Set<object>, depth: number): FaultRule | undefined {
-  if (!isObject(thrown) || depth > DEEPEST || seen.has(thrown) || seen.size >= MOST)
+  if (!isObject(thrown) || depth > MOST_NESTED || seen.has(thrown) || seen.size >= MOST_ERRORS)
     return undefined;
   seen.add(thrown);
   const facts = readThrown(thrown);
-  const rule = FAULT_RULES.find((each) => holds(each, facts));
+  const rule = FAULT_RULES.find((each) => matches(each, facts));
   if (rule && rule.yieldsTo === undefined) return rule;
   const inner = ruleForCauses(facts, seen, depth + 1);
   return rule && inner?.fault !== rule.yieldsTo ? rule : inner;
@@ -44,14 +44,14 @@ function ruleForCauses(thrown: Thrown, seen: Set<object>, depth: number): FaultR
  */
 function ruleForAll({ value }: Thrown, seen: Set<object>, depth: number): FaultRule | undefined {
   const rules = readList(value, 'errors').map((error) => ruleAt(error, seen, depth));
-  const world = rules.find((rule) => rule?.fault === 'world');
+  const testBed = rules.find((rule) => rule?.fault === 'dependency');
   const isMessage = rules.every((rule) => rule?.fault === 'message');
-  return world ?? (isMessage ? rules[0] : undefined);
+  return testBed ?? (isMessage ? rules[0] : undefined);
 }
 
-function holds(rule: FaultRule, thrown: Thrown): boolean {
+function matches(rule: FaultRule, thrown: Thrown): boolean {
   try {
-    return rule.holds(thrown);
+    return rule.matches(thrown);
   } catch {
     // Only an error that cannot be looked at gets here, and of such a one nothing is known.
     return false;

@@ -6,7 +6,7 @@ import type { Thrown } from './thrown.js';
  * - `world`: what the handler needs is down, slow, full or locked. The message is as good as any.
  * - `unknown`: nobody can tell; a bug, or something nobody has heard of.
  */
-export type Fault = 'message' | 'world' | 'unknown';
+export type Fault = 'message' | 'dependency' | 'unknown';
 
 /** How one kind of failure is recognised. Rules are data: the first that holds decides. */
 export interface FaultRule {
@@ -18,5 +18,5 @@ export interface FaultRule {
   /** A cause with this fault says more than the rule does. */
   readonly yieldsTo?: Fault;
   /** May throw: it then does not hold. */
-  readonly holds: (thrown: Thrown) => boolean;
+  readonly matches: (thrown: Thrown) => boolean;
 }

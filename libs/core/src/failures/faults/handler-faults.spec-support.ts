@@ -74,7 +74,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'a circuit is open': [
-    'world',
+    'dependency',
     [
       ['that of the binding', new CircuitBreakerOpenException('orders')],
       ["cockatiel's", new BrokenCircuitError()],
@@ -82,11 +82,11 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'a guard refused the record': [
-    'world',
+    'dependency',
     [['with an HTTP 403', new HandlerRefusedException('no', { cause: new ForbiddenException() })]],
   ],
   'the schema registry or the idempotency store does not answer': [
-    'world',
+    'dependency',
     [
       ['the registry', new SchemaRegistryUnavailableException('down')],
       ['the store', new IdempotencyStoreException('down')],
@@ -101,14 +101,14 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     [['by EventPublisher', publishFailed(new RecordTooLargeError('2 MB'))]],
   ],
   'Kafka cannot be reached, or refuses for now': [
-    'world',
+    'dependency',
     [
       ['no broker', publishFailed(new ConnectionError('gone'))],
       ['no answer', new RequestTimeoutError('late')],
     ],
   ],
   'Kafka refuses the application, or was closed': [
-    'world',
+    'dependency',
     [
       ['the login', new AuthenticationError('no')],
       ['the topic', new AuthorizationError('no')],
@@ -142,14 +142,14 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'HTTP 503: the service is not available': [
-    'world',
+    'dependency',
     [
       ['Nest', new ServiceUnavailableException()],
       ['axios', axios(503)],
     ],
   ],
   'HTTP 408, 425, 429, 502, 504: too busy, too early or out of reach': [
-    'world',
+    'dependency',
     [
       ['408 of Nest', new RequestTimeoutException()],
       ['425 of http-errors', named('TooEarlyError', { statusCode: 425 })],
@@ -174,7 +174,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'the network failed': [
-    'world',
+    'dependency',
     [
       ...['ETIMEDOUT', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EHOSTUNREACH'].map(
         (code): FaultCase => [code, system(code)],
@@ -189,7 +189,7 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'undici lost its connection or its patience': [
-    'world',
+    'dependency',
     [
       ['while it connected', fetchFailed(coded('UND_ERR_CONNECT_TIMEOUT'))],
       ['while it waited', fetchFailed(coded('UND_ERR_HEADERS_TIMEOUT'))],
@@ -197,18 +197,18 @@ export const HANDLER_AND_NETWORK: FaultTable = {
     ],
   ],
   'the other side cannot prove who it is': [
-    'world',
+    'dependency',
     [['expired', fetchFailed(coded('CERT_HAS_EXPIRED'))]],
   ],
   'this process or its machine has run out of something': [
-    'world',
+    'dependency',
     [
       ['files', coded('EMFILE')],
       ['the disk', coded('ENOSPC')],
     ],
   ],
   'a time-out': [
-    'world',
+    'dependency',
     [
       ['AbortSignal.timeout()', new DOMException('late', 'TimeoutError')],
       ['a class of that name', new (class TimeoutError extends Error {})()],

@@ -5,7 +5,7 @@ import { readThrown } from './thrown.js';
 const OF_FETCH: ReadonlySet<string> = new Set(['fetch failed', 'terminated']);
 
 /** What Java has NullPointerException and ClassCastException for. */
-export function isTypeErrorOfABug(error: Error): boolean {
+export function isProgrammingError(error: Error): boolean {
   const { names, message } = readThrown(error);
-  return names.has('TypeError') && !OF_FETCH.has(message) && faultOf(error) !== 'world';
+  return names.has('TypeError') && !OF_FETCH.has(message) && faultOf(error) !== 'dependency';
 }

@@ -1,11 +1,11 @@
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import type { DeadLetterHop, HeaderProfile } from './header-profile.js';
-import { HEADER_PROFILES, originalHeaders, profilesTold } from './header-profiles.js';
+import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
 import {
   headerVariants,
   withoutMessage,
-  withoutMirrors,
+  withoutExtraProfiles,
   withoutProfiles,
   withoutStack,
   type HeaderVariant,
@@ -14,13 +14,13 @@ import {
 
 const withoutTierHistory: Reduction = {
   name: 'tier history',
-  reduce: ({ story, profiles }) => ({ story: { ...story, tierHistory: [] }, profiles }),
+  reduce: ({ report, profiles }) => ({ report: { ...report, tierHistory: [] }, profiles }),
 };
 
 const REDUCTIONS = [
   withoutStack,
   withoutMessage,
-  withoutMirrors,
+  withoutExtraProfiles,
   withoutTierHistory,
   withoutProfiles,
 ] as const;
@@ -34,11 +34,11 @@ export class DltHeaderEnricher {
   }
 
   /** From everything there is to tell down to the record as it was written first: one of them has to fit. */
-  *variants(story: FailureStory, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
+  *variants(report: FailureReport, hop: DeadLetterHop): Generator<HeaderVariant, void, undefined> {
     const profiles = this.#profiles;
-    yield* headerVariants({ story, profiles }, hop, REDUCTIONS);
-    const brought = story.record.headers;
-    const headers = originalHeaders(brought, profilesTold(brought, profiles));
-    yield { headers, without: ['all headers of its story'] };
+    yield* headerVariants({ report, profiles }, hop, REDUCTIONS);
+    const brought = report.record.headers;
+    const headers = originalHeaders(brought, writtenProfiles(brought, profiles));
+    yield { headers, without: ['all headers of its report'] };
   }
 }

@@ -1,6 +1,6 @@
 import { EVENTBUS_HEADERS, tierHeaders } from '../../model/records/event-bus-headers.js';
 import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import { isEventBusHeader } from './control-headers.js';
 import {
   headersOf,
@@ -13,12 +13,12 @@ import {
 export const eventbusProfile = Object.freeze<HeaderProfile>({
   name: 'eventbus',
   owns: isEventBusHeader,
-  write: (story, hop) =>
-    headersOf(hop.kind === 'retry' ? wayBehind(story, hop) : wholeStory(story, hop)),
+  write: (report, hop) =>
+    headersOf(hop.kind === 'retry' ? earlierTiers(report, hop) : deadLetterDetails(report, hop)),
 });
 
 /** A tier is exhausted when the record leaves it, not when it is written to it once more. */
-function wayBehind({ tierHistory }: FailureStory, hop: RetryHop) {
+function earlierTiers({ tierHistory }: FailureReport, hop: RetryHop) {
   return Object.assign(
     {},
     ...tierHistory.map((entry) => {
@@ -31,8 +31,8 @@ function wayBehind({ tierHistory }: FailureStory, hop: RetryHop) {
   ) as Readonly<Record<string, string | number>>;
 }
 
-function wholeStory(
-  { tier, description, fingerprint, tierHistory }: FailureStory,
+function deadLetterDetails(
+  { tier, description, fingerprint, tierHistory }: FailureReport,
   { at }: DeadLetterHop,
 ) {
   const names = EVENTBUS_HEADERS;
@@ -43,11 +43,13 @@ function wholeStory(
     [names.lastExceptionMessage]: description.message,
     [names.lastExceptionStacktrace]: description.stack,
     [names.fingerprint]: fingerprint,
-    ...(Object.assign({}, ...tierHistory.map(ofTier)) as Readonly<Record<string, string | number>>),
+    ...(Object.assign({}, ...tierHistory.map(tierEntry)) as Readonly<
+      Record<string, string | number>
+    >),
   };
 }
 
-function ofTier({ tier, exceptionClass, exhaustedAt, attempts }: TierFailureRecord) {
+function tierEntry({ tier, exceptionClass, exhaustedAt, attempts }: TierFailureRecord) {
   const names = tierHeaders(tier);
   return {
     [names.exception]: exceptionClass,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import { readTrail } from '../../model/records/retry-trail.js';
-import type { FailureStory } from '../report/failure-report.js';
+import { readRetryHistory } from '../../model/records/retry-trail.js';
+import type { FailureReport } from '../report/failure-report.js';
 import {
   headers,
   recordOf,
@@ -25,17 +25,17 @@ const names = (list: readonly RecordHeader[]): string[] => list.map(({ key }) =>
 
 const deadLetter = (
   profiles: readonly HeaderProfileName[],
-  story: Partial<FailureStory> = {},
+  report: Partial<FailureReport> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new DltHeaderEnricher(profiles).variants(storyOf(story), LETTER);
+  const [whole] = new DltHeaderEnricher(profiles).variants(storyOf(report), LETTER);
   return whole!.headers;
 };
 const retry = (
   profiles: readonly HeaderProfileName[],
-  story: Partial<FailureStory> = {},
+  report: Partial<FailureReport> = {},
   hop: Partial<typeof HOP | { tier: number }> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new RetryHeaderEnricher(profiles).variants(storyOf(story), { ...HOP, ...hop });
+  const [whole] = new RetryHeaderEnricher(profiles).variants(storyOf(report), { ...HOP, ...hop });
   return whole!.headers;
 };
 
@@ -71,13 +71,13 @@ const WAY_BEHIND = {
 };
 
 describe('a dead letter in the profile eventbus', () => {
-  it('tells the whole story', () => {
+  it('tells the whole report', () => {
     const history = [
       { tier: 0, exceptionClass: 'Timeout', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'OutOfStock', exhaustedAt: 6, attempts: 4 },
     ];
-    const story = { tier: 2, isPoison: true, tierHistory: history, originalOffset: 2n ** 60n };
-    expect(shown(deadLetter(['eventbus'], story))).toEqual({
+    const report = { tier: 2, isPoison: true, tierHistory: history, originalOffset: 2n ** 60n };
+    expect(shown(deadLetter(['eventbus'], report))).toEqual({
       ...CONTROL,
       'x-eventbus-original-offset': '1152921504606846976',
       'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
@@ -131,8 +131,8 @@ describe('a dead letter that could not be read', () => {
 
 describe('a dead letter in the profile spring', () => {
   it("has Spring's names in Spring's encodings, and the bus's control headers", () => {
-    const story = { originalPartition: 258, originalOffset: 2n ** 33n };
-    const found = deadLetter(['spring'], story).filter(({ key }) => key.startsWith('kafka_dlt-'));
+    const report = { originalPartition: 258, originalOffset: 2n ** 33n };
+    const found = deadLetter(['spring'], report).filter(({ key }) => key.startsWith('kafka_dlt-'));
     expect(found).toEqual(
       headers([
         ['kafka_dlt-exception-fqcn', 'OutOfStock'],
@@ -157,8 +157,8 @@ describe('a dead letter in the profile spring', () => {
 });
 
 describe('a dead letter in the profile plain', () => {
-  const five = (story: Partial<FailureStory> = {}) =>
-    shown(deadLetter(['plain'], story).filter(({ key }) => !/^(x-eventbus|trace)/.test(key)));
+  const five = (report: Partial<FailureReport> = {}) =>
+    shown(deadLetter(['plain'], report).filter(({ key }) => !/^(x-eventbus|trace)/.test(key)));
 
   it('has its five headers', () => {
     expect(five()).toEqual({
@@ -230,10 +230,10 @@ describe('a record on its way to a retry topic', () => {
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
     ];
-    const story = storyOf({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
-    for (const { headers: written } of new RetryHeaderEnricher(['plain']).variants(story, HOP)) {
+    const report = storyOf({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
+    for (const { headers: written } of new RetryHeaderEnricher(['plain']).variants(report, HOP)) {
       const next = recordOf({ topic: 'orders.events.retry-2', headers: written });
-      expect(readTrail(next, 2)).toMatchObject({
+      expect(readRetryHistory(next, 2)).toMatchObject({
         original: { topic: 'orders.events', partition: 3, offset: 17n },
         originalTimestamp: 1_700_000_000_000,
         delivery: 1,
@@ -289,10 +289,10 @@ describe('the headers a record came with', () => {
     });
     fc.assert(
       fc.property(fc.array(own, { maxLength: 12 }), (list) => {
-        const story = storyOf({ record: recordOf({ headers: [...list, ...retry(['spring'])] }) });
+        const report = storyOf({ record: recordOf({ headers: [...list, ...retry(['spring'])] }) });
         const variants = [
-          ...new DltHeaderEnricher(['spring']).variants(story, LETTER),
-          ...new RetryHeaderEnricher(['spring']).variants(story, HOP),
+          ...new DltHeaderEnricher(['spring']).variants(report, LETTER),
+          ...new RetryHeaderEnricher(['spring']).variants(report, HOP),
         ];
         for (const { headers: written } of variants)
           expect(written.filter(({ key }) => key.startsWith('app-'))).toEqual(list);

@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import type { DltCause, DltReason } from '../../model/records/dlt-record.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 
 /** Where a record goes with its story. `at` is when it is written there: milliseconds since 1970. */
 export type Hop = RetryHop | DeadLetterHop;
@@ -26,7 +26,7 @@ export interface HeaderProfile {
   readonly name: HeaderProfileName;
   /** Whether a header of this name is the profile's: what an earlier hop wrote gives way to what this one writes. */
   owns(name: string): boolean;
-  write(story: FailureStory, hop: Hop): readonly RecordHeader[];
+  write(report: FailureReport, hop: Hop): readonly RecordHeader[];
 }
 
 /** The headers that have a value, in this order. */

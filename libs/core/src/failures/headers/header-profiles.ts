@@ -26,7 +26,7 @@ export function originalHeaders(
  * In which of the profiles an earlier hop may have told its story. The plain names are anybody's:
  * they are ours only where all of them are there, as that profile writes them.
  */
-export function profilesTold(
+export function writtenProfiles(
   headers: readonly RecordHeader[],
   profiles: readonly HeaderProfile[],
 ): readonly HeaderProfile[] {

@@ -1,5 +1,5 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import {
   headers,
   recordOf,
@@ -59,7 +59,7 @@ describe('what is left out where a record is too large', () => {
       'stack, message, further profiles',
       'stack, message, further profiles, tier history',
       'stack, message, further profiles, tier history, all but the control headers',
-      'all headers of its story',
+      'all headers of its report',
     ]);
     const sizes = variants.map((variant) => size(variant.headers));
     expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
@@ -97,13 +97,13 @@ describe('what is left out where a record is too large', () => {
   });
 
   it('is nothing that is not there', () => {
-    const story = storyOf({ description: { className: 'OutOfStock' } });
-    const variants = [...new DltHeaderEnricher(['eventbus']).variants(story, LETTER)];
+    const report = storyOf({ description: { className: 'OutOfStock' } });
+    const variants = [...new DltHeaderEnricher(['eventbus']).variants(report, LETTER)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
       undefined,
       'tier history',
       'all but the control headers',
-      'all headers of its story',
+      'all headers of its report',
     ]);
   });
 });
@@ -115,22 +115,22 @@ describe("a producer's own headers with the names of a profile", () => {
   ] as const;
   const record = (list: Parameters<typeof headers>[0]) => recordOf({ headers: headers(list) });
   const last = (written: Iterable<HeaderVariant>) => shown([...written].at(-1)!.headers);
-  const letter = (story: FailureStory) =>
-    last(new DltHeaderEnricher(['eventbus', 'plain']).variants(story, LETTER));
+  const letter = (report: FailureReport) =>
+    last(new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER));
 
   it('give way to the profile, and come back where that is left out', () => {
-    const story = storyOf({ record: record(own) });
-    const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(story, LETTER)];
+    const report = storyOf({ record: record(own) });
+    const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER)];
     expect(shown(variants[0]!.headers)).toMatchObject({ 'retry-count': '2' });
-    expect(letter(story)).toEqual(Object.fromEntries(own));
-    const hop = last(new RetryHeaderEnricher(['plain']).variants(story, HOP));
+    expect(letter(report)).toEqual(Object.fromEntries(own));
+    const hop = last(new RetryHeaderEnricher(['plain']).variants(report, HOP));
     expect(hop).toMatchObject(Object.fromEntries(own));
     expect(hop['x-eventbus-retry-tier']).toBe('2');
   });
 
-  it('are ours once a hop of ours has told its story in it', () => {
+  it('are ours once a hop of ours has told its report in it', () => {
     const [hop] = new RetryHeaderEnricher(['plain']).variants(storyOf(), HOP);
-    const story = storyOf({ record: recordOf({ headers: hop!.headers }) });
-    expect(letter(story)).toEqual({ trace: 'a' });
+    const report = storyOf({ record: recordOf({ headers: hop!.headers }) });
+    expect(letter(report)).toEqual({ trace: 'a' });
   });
 });

@@ -1,9 +1,9 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { DeserializationFailure } from '../../model/records/dlt-record.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import { controlHeaders } from './control-headers.js';
 import type { HeaderProfile, Hop } from './header-profile.js';
-import { originalHeaders, profilesTold } from './header-profiles.js';
+import { originalHeaders, writtenProfiles } from './header-profiles.js';
 
 /** The headers of a record, and what was left out of them so that it fits. */
 export interface HeaderVariant {
@@ -12,8 +12,8 @@ export interface HeaderVariant {
 }
 
 /** What is told, and in which profiles. Without any there are the control headers alone. */
-export interface Telling {
-  readonly story: FailureStory;
+export interface HeaderContent {
+  readonly report: FailureReport;
   readonly profiles: readonly HeaderProfile[];
 }
 
@@ -21,23 +21,23 @@ export interface Telling {
 export interface Reduction {
   /** What is gone then, for the log. */
   readonly name: string;
-  readonly reduce: (telling: Telling) => Telling;
+  readonly reduce: (telling: HeaderContent) => HeaderContent;
 }
 
 export const withoutStack: Reduction = {
   name: 'stack',
-  reduce: ({ story, ...telling }) => {
-    const { stack: _, ...description } = story.description;
-    return { ...telling, story: { ...story, description } };
+  reduce: ({ report, ...telling }) => {
+    const { stack: _, ...description } = report.description;
+    return { ...telling, report: { ...report, description } };
   },
 };
 
 export const withoutMessage: Reduction = {
   name: 'message',
-  reduce: ({ story, ...telling }) => {
-    const { message: _, ...description } = story.description;
-    const deserialization = story.deserialization && withoutReason(story.deserialization);
-    return { ...telling, story: { ...story, description, deserialization } };
+  reduce: ({ report, ...telling }) => {
+    const { message: _, ...description } = report.description;
+    const deserialization = report.deserialization && withoutReason(report.deserialization);
+    return { ...telling, report: { ...report, description, deserialization } };
   },
 };
 
@@ -47,30 +47,30 @@ function withoutReason(failure: DeserializationFailure): DeserializationFailure 
 }
 
 /** Other profiles tell again what the bus's own has told. */
-export const withoutMirrors: Reduction = {
+export const withoutExtraProfiles: Reduction = {
   name: 'further profiles',
-  reduce: ({ story, profiles }) => ({
-    story,
+  reduce: ({ report, profiles }) => ({
+    report,
     profiles: profiles.filter(({ name }) => name === 'eventbus'),
   }),
 };
 
 export const withoutProfiles: Reduction = {
   name: 'all but the control headers',
-  reduce: ({ story }) => ({ story, profiles: [] }),
+  reduce: ({ report }) => ({ report, profiles: [] }),
 };
 
 /** The whole telling first, then whatever is smaller than the one before. Made only as far as somebody asks. */
 export function* headerVariants(
-  whole: Telling,
+  whole: HeaderContent,
   hop: Hop,
   reductions: readonly Reduction[],
 ): Generator<HeaderVariant, void, undefined> {
-  const brought = whole.story.record.headers;
-  const ours = profilesTold(brought, whole.profiles);
-  const told = ({ story, profiles }: Telling): readonly RecordHeader[] => [
-    ...controlHeaders(story, hop),
-    ...profiles.flatMap((profile) => profile.write(story, hop)),
+  const brought = whole.report.record.headers;
+  const ours = writtenProfiles(brought, whole.profiles);
+  const told = ({ report, profiles }: HeaderContent): readonly RecordHeader[] => [
+    ...controlHeaders(report, hop),
+    ...profiles.flatMap((profile) => profile.write(report, hop)),
   ];
   let telling = whole;
   let own = told(telling);

@@ -1,4 +1,4 @@
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import { headersOf, type HeaderProfile, type Hop } from './header-profile.js';
 
 export const PLAIN_HEADERS = Object.freeze({
@@ -15,18 +15,18 @@ const NAMES: ReadonlySet<string> = new Set(Object.values(PLAIN_HEADERS));
 export const plainProfile = Object.freeze<HeaderProfile>({
   name: 'plain',
   owns: (name) => NAMES.has(name),
-  write: (story, hop) =>
+  write: (report, hop) =>
     headersOf({
-      [PLAIN_HEADERS.originalTopic]: story.originalTopic,
-      [PLAIN_HEADERS.exceptionMessage]: story.description.message ?? '',
-      [PLAIN_HEADERS.exceptionClass]: story.description.className,
-      [PLAIN_HEADERS.failureTimestamp]: new Date(story.failedAt).toISOString(),
-      [PLAIN_HEADERS.retryCount]: retryCount(story, hop),
+      [PLAIN_HEADERS.originalTopic]: report.originalTopic,
+      [PLAIN_HEADERS.exceptionMessage]: report.description.message ?? '',
+      [PLAIN_HEADERS.exceptionClass]: report.description.className,
+      [PLAIN_HEADERS.failureTimestamp]: new Date(report.failedAt).toISOString(),
+      [PLAIN_HEADERS.retryCount]: retryCount(report, hop),
     }),
 });
 
 /** One counter for retries and replays. The first call is none; a record in a retry topic has its next one still before it. */
-function retryCount({ totalAttempts, replayCount }: FailureStory, { kind }: Hop): number {
+function retryCount({ totalAttempts, replayCount }: FailureReport, { kind }: Hop): number {
   const behind = kind === 'retry' ? totalAttempts : totalAttempts - 1;
   return replayCount + Math.max(0, behind);
 }

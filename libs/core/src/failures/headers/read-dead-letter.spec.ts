@@ -12,8 +12,8 @@ const LETTER = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator', at: A
 const letterOf = (given: Partial<BrokerRecord>): BrokerRecord =>
   recordOf({ topic: 'orders.events.DLT', partition: 0, offset: 4, timestamp: AT, ...given });
 
-const written = (profiles: readonly HeaderProfileName[], story = storyOf()): BrokerRecord => {
-  const [whole] = new DltHeaderEnricher(profiles).variants(story, LETTER);
+const written = (profiles: readonly HeaderProfileName[], report = storyOf()): BrokerRecord => {
+  const [whole] = new DltHeaderEnricher(profiles).variants(report, LETTER);
   return letterOf({ headers: whole!.headers });
 };
 
@@ -24,7 +24,7 @@ const long = (value: bigint): Buffer => {
 };
 
 describe('a dead letter', () => {
-  const story = storyOf({
+  const report = storyOf({
     record: recordOf({
       headers: headers([
         ['trace', 'a'],
@@ -47,14 +47,14 @@ describe('a dead letter', () => {
     [['eventbus', 'spring']],
     [['plain', 'eventbus', 'spring']],
   ])('is read as it was told: %p', (profiles) => {
-    const told = dltRecordOf(story, LETTER, profiles);
-    expect(readDeadLetter(written(profiles, story))).toEqual(told);
+    const told = dltRecordOf(report, LETTER, profiles);
+    expect(readDeadLetter(written(profiles, report))).toEqual(told);
   });
 
   it('says why it could not be read', () => {
     const deserialization = { part: 'value', format: 'JSON', exceptionClass: 'X' } as const;
     const told = (given: object) => {
-      const unreadable = { ...story, deserialization: { ...deserialization, ...given } };
+      const unreadable = { ...report, deserialization: { ...deserialization, ...given } };
       return readDeadLetter(written(['eventbus'], unreadable)).deserialization;
     };
     expect(told({})).toEqual(deserialization);
@@ -65,7 +65,7 @@ describe('a dead letter', () => {
     'without the profile eventbus still says whose it is, where it came from and why it was given up: %p',
     (profiles) => {
       const unreadable = storyOf({
-        ...story,
+        ...report,
         deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
       });
       const told = dltRecordOf(unreadable, LETTER, profiles);
@@ -92,12 +92,12 @@ describe('a dead letter', () => {
   );
 
   it('gives its listeners bytes of their own', () => {
-    const told = dltRecordOf(story, LETTER, ['eventbus']);
+    const told = dltRecordOf(report, LETTER, ['eventbus']);
     told.value!.fill(1);
     told.key!.fill(1);
     told.headers[0]!.value!.fill(1);
-    expect(story.record).toEqual(recordOf({ headers: story.record.headers }));
-    expect(story.record.headers[0]?.value?.toString()).toBe('a');
+    expect(report.record).toEqual(recordOf({ headers: report.record.headers }));
+    expect(report.record.headers[0]?.value?.toString()).toBe('a');
   });
 });
 

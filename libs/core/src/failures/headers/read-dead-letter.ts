@@ -9,7 +9,7 @@ import {
   type OriginalPosition,
 } from '../../model/records/original-position.js';
 import { readTierHistory, UNKNOWN_CLASS } from '../../model/records/tier-history.js';
-import { HEADER_PROFILES, originalHeaders, profilesTold } from './header-profiles.js';
+import { HEADER_PROFILES, originalHeaders, writtenProfiles } from './header-profiles.js';
 import { PLAIN_HEADERS } from './plain-profile.js';
 import { SPRING_HEADERS } from './spring-profile.js';
 
@@ -41,12 +41,13 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
       count(names.originalTimestamp, SPRING_HEADERS.originalTimestamp) ?? timestamp,
     key: record.key,
     value: record.value,
-    headers: broughtAlong(headers),
+    headers: receivedHeaders(headers),
     dltReason: oneOf(DLT_REASONS, text(names.dltReason)) ?? 'RETRIES_EXHAUSTED',
     dltCause: oneOf(DLT_CAUSES, text(names.dltCause)),
     dltTimestamp,
     totalAttempts: count(names.totalAttempts) ?? attemptsOf(headers, tierHistory),
-    firstFailureTimestamp: count(names.firstFailureTimestamp) ?? instant(headers) ?? dltTimestamp,
+    firstFailureTimestamp:
+      count(names.firstFailureTimestamp) ?? failureTime(headers) ?? dltTimestamp,
     lastExceptionClass:
       text(names.lastExceptionClass, SPRING_HEADERS.exceptionFqcn, PLAIN_HEADERS.exceptionClass) ??
       UNKNOWN_CLASS,
@@ -95,9 +96,9 @@ function originalOf({ topic, partition, offset, headers }: BrokerRecord): Origin
     : { topic: said, partition: -1, offset: -1n };
 }
 
-function broughtAlong(headers: readonly RecordHeader[]): readonly RecordHeader[] {
+function receivedHeaders(headers: readonly RecordHeader[]): readonly RecordHeader[] {
   const { spring, plain } = HEADER_PROFILES;
-  return originalHeaders(headers, profilesTold(headers, [spring, plain]));
+  return originalHeaders(headers, writtenProfiles(headers, [spring, plain]));
 }
 
 function attemptsOf(
@@ -110,7 +111,7 @@ function attemptsOf(
 }
 
 /** The plain profile writes ISO 8601; some write milliseconds there. */
-function instant(headers: readonly RecordHeader[]): number | undefined {
+function failureTime(headers: readonly RecordHeader[]): number | undefined {
   const milliseconds = headerInteger(headers, PLAIN_HEADERS.failureTimestamp);
   if (milliseconds !== undefined) return headerCount(headers, PLAIN_HEADERS.failureTimestamp);
   const parsed = Date.parse(headerText(headers, PLAIN_HEADERS.failureTimestamp) ?? '');

@@ -1,17 +1,17 @@
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import type { HeaderProfile, RetryHop } from './header-profile.js';
 import { HEADER_PROFILES } from './header-profiles.js';
 import {
   headerVariants,
   withoutMessage,
-  withoutMirrors,
+  withoutExtraProfiles,
   withoutProfiles,
   withoutStack,
   type HeaderVariant,
 } from './header-variants.js';
 
-const REDUCTIONS = [withoutStack, withoutMessage, withoutMirrors, withoutProfiles] as const;
+const REDUCTIONS = [withoutStack, withoutMessage, withoutExtraProfiles, withoutProfiles] as const;
 
 /** Puts what a retry topic's reader has to know into the headers of a record. */
 export class RetryHeaderEnricher {
@@ -24,7 +24,7 @@ export class RetryHeaderEnricher {
   }
 
   /** The last one has the control headers alone, without which no tier could go on with the record. */
-  variants(story: FailureStory, hop: RetryHop): Generator<HeaderVariant, void, undefined> {
-    return headerVariants({ story, profiles: this.#profiles }, hop, REDUCTIONS);
+  variants(report: FailureReport, hop: RetryHop): Generator<HeaderVariant, void, undefined> {
+    return headerVariants({ report, profiles: this.#profiles }, hop, REDUCTIONS);
   }
 }

@@ -20,17 +20,17 @@ const PREFIX = 'kafka_dlt-';
 export const springProfile = Object.freeze<HeaderProfile>({
   name: 'spring',
   owns: (name) => name.startsWith(PREFIX),
-  write: ({ description, ...story }) =>
+  write: ({ description, ...report }) =>
     headersOf({
       [SPRING_HEADERS.exceptionFqcn]: description.className,
       [SPRING_HEADERS.exceptionCauseFqcn]: description.causeClassName,
       [SPRING_HEADERS.exceptionMessage]: description.message,
       [SPRING_HEADERS.exceptionStacktrace]: description.stack,
-      [SPRING_HEADERS.originalTopic]: story.originalTopic,
-      [SPRING_HEADERS.originalPartition]: int(story.originalPartition),
-      [SPRING_HEADERS.originalOffset]: long(story.originalOffset),
-      [SPRING_HEADERS.originalTimestamp]: long(BigInt(story.originalTimestamp)),
-      [SPRING_HEADERS.originalConsumerGroup]: story.groupId,
+      [SPRING_HEADERS.originalTopic]: report.originalTopic,
+      [SPRING_HEADERS.originalPartition]: int(report.originalPartition),
+      [SPRING_HEADERS.originalOffset]: long(report.originalOffset),
+      [SPRING_HEADERS.originalTimestamp]: long(BigInt(report.originalTimestamp)),
+      [SPRING_HEADERS.originalConsumerGroup]: report.groupId,
     }),
 });
 

@@ -2,10 +2,10 @@ import { Deferred, VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { DltRecord } from '../../model/records/dlt-record.js';
 import type { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import { DeadLetters, type DltListener } from './dead-letters.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 
 const described = { originalTopic: 'orders', dltReason: 'NON_RETRYABLE' } as DltRecord;
-const story = { record: { topic: 'orders', partition: 0, offset: 0 } } as FailureStory;
+const report = { record: { topic: 'orders', partition: 0, offset: 0 } } as FailureReport;
 const letter = { reason: 'NON_RETRYABLE', cause: 'validation' } as const;
 
 let runtime: VirtualRuntime;
@@ -46,7 +46,7 @@ function deadLetters(
 }
 
 const accept = (letters: DeadLetters) =>
-  letters.accept(story, letter, new AbortController().signal);
+  letters.accept(report, letter, new AbortController().signal);
 
 describe('STORE_ONLY', () => {
   it('writes, and tells nobody', async () => {
@@ -186,7 +186,7 @@ describe('CUSTOM', () => {
 
   describe('and a record that cannot be written yet', () => {
     const storyAt = (offset: number) =>
-      ({ record: { topic: 'orders', partition: 0, offset } }) as FailureStory;
+      ({ record: { topic: 'orders', partition: 0, offset } }) as FailureReport;
     const { signal } = new AbortController();
     const refuse = () => Promise.reject(new Error('no such topic'));
 

@@ -1,12 +1,12 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import type { AlertsUnderWay } from '../../model/states/alerts-under-way.js';
+import type { PendingAlerts } from '../../model/states/pending-alerts.js';
 import type { DltCause, DltReason, DltRecord } from '../../model/records/dlt-record.js';
 import { DltStrategy } from '../../model/outcomes/dlt-strategy.js';
 import type { DltVerdict } from '../../model/extension-points/handler-interfaces.js';
 import type { DltPublisher } from './dlt-publisher.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 
 /** A function of the user that is given dead letters. */
 export interface DltListener {
@@ -29,7 +29,7 @@ export interface DeadLettersParts {
 /** As many answers are kept of records that could not be written yet. */
 const MAX_ANSWERS = 1_000;
 
-export type DeadLetterFate = 'stored' | 'discarded';
+export type DeadLetterResult = 'stored' | 'discarded';
 
 interface Letter {
   readonly reason: DltReason;
@@ -40,91 +40,96 @@ interface Letter {
 const MAX_ALERTS = 100;
 
 /** Takes dead letters in: each is written to the dead-letter topic, and what the strategy asks for is done besides. */
-export class DeadLetters implements AlertsUnderWay {
+export class DeadLetters implements PendingAlerts {
   /** Records that are to be stored, by their handlers' word, and could not be written yet: nobody is asked twice. */
-  readonly #toStore = new Set<string>();
-  readonly #alertsUnderWay = new Set<Promise<void>>();
-  #alertsLeftOut = 0;
+  readonly #mustBeStored = new Set<string>();
+  readonly #runningAlerts = new Set<Promise<void>>();
+  #skippedAlerts = 0;
 
   constructor(private readonly parts: DeadLettersParts) {}
 
   get count(): number {
-    return this.#alertsUnderWay.size;
+    return this.#runningAlerts.size;
   }
 
   async whenEnded(): Promise<void> {
-    while (this.#alertsUnderWay.size > 0) await Promise.all(this.#alertsUnderWay);
+    while (this.#runningAlerts.size > 0) await Promise.all(this.#runningAlerts);
   }
 
   /** Rejects with DltPublishException: then nobody has the record but its own topic. */
-  async accept(story: FailureStory, letter: Letter, signal: AbortSignal): Promise<DeadLetterFate> {
+  async accept(
+    report: FailureReport,
+    letter: Letter,
+    signal: AbortSignal,
+  ): Promise<DeadLetterResult> {
     const { strategy } = this.parts.binding.dlt;
-    if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(story, letter)))
+    if (strategy === DltStrategy.CUSTOM && (await this.#isDiscarded(report, letter)))
       return 'discarded';
-    const written = await this.parts.publisher.publish(story, letter, signal);
-    this.#toStore.delete(nameOf(story));
+    const written = await this.parts.publisher.publish(report, letter, signal);
+    this.#mustBeStored.delete(recordNameOf(report));
     if (strategy === DltStrategy.ALERT_AND_STORE)
-      for (const alert of this.parts.alerts) this.#alert(alert, written);
+      for (const alert of this.parts.alerts) this.#startAlert(alert, written);
     return 'stored';
   }
 
   /** Only the word itself discards: whatever else a handler does, the record is stored. */
-  async #isDiscarded(story: FailureStory, letter: Letter): Promise<boolean> {
-    const name = nameOf(story);
-    if (this.#toStore.has(name)) return false;
-    const record = this.parts.publisher.describe(story, letter);
+  async #isDiscarded(report: FailureReport, letter: Letter): Promise<boolean> {
+    const name = recordNameOf(report);
+    if (this.#mustBeStored.has(name)) return false;
+    const record = this.parts.publisher.describe(report, letter);
     const verdicts = await Promise.all(
       this.parts.handlers.map((handler) => this.#ask(handler, record)),
     );
     const isDiscarded = verdicts.length > 0 && verdicts.every((verdict) => verdict === 'discard');
-    if (!isDiscarded) this.#keepToStore(name);
+    if (!isDiscarded) this.#rememberMustBeStored(name);
     return isDiscarded;
   }
 
   /** Of partitions that were taken away some are left over: the oldest go. */
-  #keepToStore(name: string): void {
-    this.#toStore.add(name);
-    const [oldest] = this.#toStore;
-    if (this.#toStore.size > MAX_ANSWERS && oldest !== undefined) this.#toStore.delete(oldest);
+  #rememberMustBeStored(name: string): void {
+    this.#mustBeStored.add(name);
+    const [oldest] = this.#mustBeStored;
+    if (this.#mustBeStored.size > MAX_ANSWERS && oldest !== undefined)
+      this.#mustBeStored.delete(oldest);
   }
 
   async #ask(handler: DltListener, record: DltRecord): Promise<DltVerdict> {
     try {
       return (await this.#bounded(handler, record)) === 'discard' ? 'discard' : 'store';
     } catch (error) {
-      this.#tellFailed('A dead-letter handler failed: its record is stored', handler, error);
+      this.#logFailure('A dead-letter handler failed: its record is stored', handler, error);
       return 'store';
     }
   }
 
   /** The record is safe already, and does not wait for it. */
-  #alert(alert: DltListener, record: DltRecord): void {
-    if (this.#alertsUnderWay.size >= MAX_ALERTS) {
-      this.#alertsLeftOut += 1;
+  #startAlert(alert: DltListener, record: DltRecord): void {
+    if (this.#runningAlerts.size >= MAX_ALERTS) {
+      this.#skippedAlerts += 1;
       return;
     }
-    const telling: Promise<void> = this.#tell(alert, record).finally(() =>
-      this.#alertEnded(telling),
+    const telling: Promise<void> = this.#runAlert(alert, record).finally(() =>
+      this.#onAlertEnded(telling),
     );
-    this.#alertsUnderWay.add(telling);
+    this.#runningAlerts.add(telling);
   }
 
-  async #tell(alert: DltListener, record: DltRecord): Promise<void> {
+  async #runAlert(alert: DltListener, record: DltRecord): Promise<void> {
     try {
       await this.#bounded(alert, record);
     } catch (error) {
-      this.#tellFailed('An alert failed: its dead letter is stored all the same', alert, error);
+      this.#logFailure('An alert failed: its dead letter is stored all the same', alert, error);
     }
   }
 
-  #alertEnded(telling: Promise<void>): void {
-    this.#alertsUnderWay.delete(telling);
-    if (this.#alertsUnderWay.size > 0 || this.#alertsLeftOut === 0) return;
+  #onAlertEnded(telling: Promise<void>): void {
+    this.#runningAlerts.delete(telling);
+    if (this.#runningAlerts.size > 0 || this.#skippedAlerts === 0) return;
     this.parts.logger.error('Alerts were left out: too many were under way', {
       binding: this.parts.binding.name,
-      leftOut: this.#alertsLeftOut,
+      leftOut: this.#skippedAlerts,
     });
-    this.#alertsLeftOut = 0;
+    this.#skippedAlerts = 0;
   }
 
   /** One that never answers counts as failed. */
@@ -140,7 +145,7 @@ export class DeadLetters implements AlertsUnderWay {
     );
   }
 
-  #tellFailed(message: string, { origin }: DltListener, error: unknown): void {
+  #logFailure(message: string, { origin }: DltListener, error: unknown): void {
     this.parts.logger.error(message, {
       binding: this.parts.binding.name,
       origin,
@@ -149,6 +154,6 @@ export class DeadLetters implements AlertsUnderWay {
   }
 }
 
-function nameOf({ record: { topic, partition, offset } }: FailureStory): string {
+function recordNameOf({ record: { topic, partition, offset } }: FailureReport): string {
   return `${topic}-${partition}-${offset}`;
 }

@@ -9,7 +9,7 @@ import { resolvedOrders } from '../../config/configuration.spec-support.js';
 import { DltPublisher } from './dlt-publisher.js';
 import { dltRecordOf } from '../report/dlt-record-of.js';
 import { readDeadLetter } from '../headers/read-dead-letter.js';
-import { PublishingWorld } from './publishers.spec-support.js';
+import { PublishingTestBed } from './publishers.spec-support.js';
 import {
   headers,
   recordOf,
@@ -20,18 +20,18 @@ import {
 const DLT = 'orders.events.DLT';
 const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
 
-let world: PublishingWorld;
+let testBed: PublishingTestBed;
 
 beforeEach(() => {
-  world = new PublishingWorld();
+  testBed = new PublishingTestBed();
 });
-afterEach(() => world.end());
+afterEach(() => testBed.end());
 
-const publisher = (...given: Parameters<PublishingWorld['parts']>): DltPublisher =>
-  new DltPublisher(world.parts(...given));
+const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
+  new DltPublisher(testBed.parts(...given));
 
 describe('a dead letter', () => {
-  beforeEach(() => world.topic(DLT));
+  beforeEach(() => testBed.topic(DLT));
 
   it.each([
     ['bytes that are no text', Buffer.from([255, 254]), Buffer.from([0, 255, 128])],
@@ -45,19 +45,19 @@ describe('a dead letter', () => {
       ['b', null],
       ['a', Buffer.from([255])],
     ]);
-    const story = storyOf({ record: recordOf({ key, value, headers: brought }) });
-    await world.done(publisher().publish(story, LETTER));
-    const [letter] = await world.records(DLT);
+    const report = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    await testBed.done(publisher().publish(report, LETTER));
+    const [letter] = await testBed.records(DLT);
     expect([letter?.key, letter?.value]).toEqual([key, value]);
     expect(letter?.headers.slice(0, 3)).toEqual(brought);
   });
 
   it('has the time of now, so that retention counts from here, and the original one in its headers', async () => {
-    await world.runtime.advance(5_000);
-    await world.done(publisher().publish(storyOf(), LETTER));
-    const [letter] = await world.records(DLT);
+    await testBed.runtime.advance(5_000);
+    await testBed.done(publisher().publish(storyOf(), LETTER));
+    const [letter] = await testBed.records(DLT);
     const { timestamp, headers: all } = letter!;
-    expect(world.runtime.now() - timestamp).toBeLessThan(1_000);
+    expect(testBed.runtime.now() - timestamp).toBeLessThan(1_000);
     expect(shown(all)).toMatchObject({
       'x-eventbus-dlt-timestamp': String(timestamp),
       'x-eventbus-original-timestamp': '1700000000000',
@@ -67,35 +67,35 @@ describe('a dead letter', () => {
   it('is told of as it was written, and can be told of before', async () => {
     const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
     const before = letters.describe(storyOf(), LETTER);
-    const told = await world.done(letters.publish(storyOf(), LETTER));
-    const [letter] = await world.records(DLT);
+    const told = await testBed.done(letters.publish(storyOf(), LETTER));
+    const [letter] = await testBed.records(DLT);
     expect(told).toEqual(readDeadLetter(letter!));
     expect({ ...before, dltTimestamp: told.dltTimestamp }).toEqual(told);
     expect(told.value).not.toBe(storyOf().record.value);
   });
 
   it('is told of whole where a part of it had no room', async () => {
-    await world.topic('small', 400);
+    await testBed.topic('small', 400);
     const letters = publisher({ topic: 'small' });
-    const told = await world.done(letters.publish(storyOf(), LETTER));
+    const told = await testBed.done(letters.publish(storyOf(), LETTER));
     const hop = { kind: 'dead-letter', ...LETTER, at: told.dltTimestamp } as const;
     expect(told).toEqual(dltRecordOf(storyOf(), hop, ['eventbus']));
     expect(told.lastExceptionMessage).toBe('no stock');
   });
 
   it('is with the others of its key', async () => {
-    await world.topic('wide', undefined, 8);
+    await testBed.topic('wide', undefined, 8);
     const letters = publisher({ topic: 'wide' });
     for (let count = 0; count < 4; count++)
-      await world.done(letters.publish(storyOf({ originalOffset: BigInt(count) }), LETTER));
-    const partitions = new Set((await world.records('wide')).map(({ partition }) => partition));
+      await testBed.done(letters.publish(storyOf({ originalOffset: BigInt(count) }), LETTER));
+    const partitions = new Set((await testBed.records('wide')).map(({ partition }) => partition));
     expect(partitions.size).toBe(1);
   });
 });
 
 describe('a dead letter that cannot be written', () => {
   it('rejects where the topic is missing, and says what to do', async () => {
-    const error = await world.failureOf(
+    const error = await testBed.failureOf(
       publisher({ publishTimeoutMs: 2_000 }).publish(storyOf(), LETTER),
     );
     expect(error).toMatchObject({ code: 'DLT_PUBLISH', retriable: true });
@@ -104,24 +104,28 @@ describe('a dead letter that cannot be written', () => {
   });
 
   it('rejects where the broker refuses', async () => {
-    await world.topic(DLT);
-    world.broker.faults.refuse({ operation: 'produce', topic: DLT }, 'TOPIC_AUTHORIZATION_FAILED', {
-      times: 1,
-    });
+    await testBed.topic(DLT);
+    testBed.broker.faults.refuse(
+      { operation: 'produce', topic: DLT },
+      'TOPIC_AUTHORIZATION_FAILED',
+      {
+        times: 1,
+      },
+    );
     const letters = publisher();
-    const error = await world.failureOf(letters.publish(storyOf(), LETTER));
+    const error = await testBed.failureOf(letters.publish(storyOf(), LETTER));
     expect(error.message).toContain('It was not written.');
     expect(error.message).toContain('Grant the permission');
-    expect(await world.records(DLT)).toEqual([]);
-    await world.done(letters.publish(storyOf(), LETTER));
-    expect(await world.records(DLT)).toHaveLength(1);
+    expect(await testBed.records(DLT)).toEqual([]);
+    await testBed.done(letters.publish(storyOf(), LETTER));
+    expect(await testBed.records(DLT)).toHaveLength(1);
   });
 
   it('rejects where the producer is closed, or cannot be had', async () => {
     const closed = (): ProducerSession => {
       throw new ClosedError('The driver was closed.');
     };
-    const error = await world.failureOf(
+    const error = await testBed.failureOf(
       publisher({}, { producer: closed }).publish(storyOf(), LETTER),
     );
     expect(error.message).toContain('The driver was closed.');
@@ -129,15 +133,15 @@ describe('a dead letter that cannot be written', () => {
 
   it('rejects where the driver does not say that it has written it', async () => {
     const producer = { send: () => Promise.resolve([]) } as unknown as ProducerSession;
-    await world.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
+    await testBed.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
   });
 });
 
 describe('dlt.publishTimeoutMs', () => {
   const timed = async (letters: DltPublisher): Promise<readonly [number, string]> => {
-    const startedAt = world.runtime.monotonic();
-    const { message } = await world.failureOf(letters.publish(storyOf(), LETTER));
-    return [world.runtime.monotonic() - startedAt, message];
+    const startedAt = testBed.runtime.monotonic();
+    const { message } = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    return [testBed.runtime.monotonic() - startedAt, message];
   };
 
   it('is 30 s by default, and any duration', () => {
@@ -146,8 +150,8 @@ describe('dlt.publishTimeoutMs', () => {
   });
 
   it.each([2_000, 7_000])('ends a write whose answer is lost: %d ms', async (publishTimeoutMs) => {
-    await world.topic(DLT);
-    world.broker.faults.loseAnswers({ operation: 'produce', topic: DLT });
+    await testBed.topic(DLT);
+    testBed.broker.faults.loseAnswers({ operation: 'produce', topic: DLT });
     const [took, message] = await timed(publisher({ publishTimeoutMs }));
     expect(took).toBeGreaterThanOrEqual(publishTimeoutMs);
     expect(took).toBeLessThan(publishTimeoutMs + 100);
@@ -163,25 +167,25 @@ describe('dlt.publishTimeoutMs', () => {
   });
 
   it('is shared by all attempts to make it fit', async () => {
-    await world.topic('small', 250);
-    world.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
+    await testBed.topic('small', 250);
+    testBed.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
     const [took] = await timed(publisher({ topic: 'small', publishTimeoutMs: 1_000 }));
     expect(took).toBeLessThan(1_100);
-    await world.runtime.advance(10_000);
-    expect(await world.records('small')).toEqual([]);
+    await testBed.runtime.advance(10_000);
+    expect(await testBed.records('small')).toEqual([]);
   });
 
   it('begins no attempt after its end', async () => {
     let sends = 0;
     const send = async (): Promise<never> => {
       sends += 1;
-      await sleep(world.runtime, 1_500);
+      await sleep(testBed.runtime, 1_500);
       throw new RecordTooLargeError('too large');
     };
     const producer = { send } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 1_000 }, { producer: () => producer });
-    await world.failureOf(letters.publish(storyOf(), LETTER));
-    await world.runtime.advance(10_000);
+    await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    await testBed.runtime.advance(10_000);
     expect(sends).toBe(1);
   });
 
@@ -194,22 +198,22 @@ describe('dlt.publishTimeoutMs', () => {
     const producer = { send } as unknown as ProducerSession;
     const { signal } = new AbortController();
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
-    await world.failureOf(letters.publish(storyOf(), LETTER, signal));
+    await testBed.failureOf(letters.publish(storyOf(), LETTER, signal));
     expect(seen).toEqual([{ timeoutMs: 3_000, signal }]);
   });
 });
 
 describe('a redaction that is broken', () => {
   it('is told with each record, without what it was to take out', async () => {
-    await world.topic(DLT);
+    await testBed.topic(DLT);
     const description = { className: 'OutOfStock', isRedactionBroken: true };
-    await world.done(publisher().publish(storyOf({ description }), LETTER));
-    expect(world.lines).toMatchObject([
+    await testBed.done(publisher().publish(storyOf({ description }), LETTER));
+    expect(testBed.lines).toMatchObject([
       {
         level: 'error',
         context: { binding: 'orders', offset: '17', exceptionClass: 'OutOfStock' },
       },
     ]);
-    expect(JSON.stringify(world.lines)).not.toContain('no stock');
+    expect(JSON.stringify(testBed.lines)).not.toContain('no stock');
   });
 });

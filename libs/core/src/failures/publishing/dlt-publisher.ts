@@ -1,13 +1,13 @@
 import { DltPublishException } from '../../errors/publish-errors.js';
 import type { DltCause, DltReason, DltRecord } from '../../model/records/dlt-record.js';
 import { dltRecordOf } from '../report/dlt-record-of.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import { DltHeaderEnricher } from '../headers/dlt-header-enricher.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { failureMessage, RecordWriter, type RecordWriterParts } from './record-writer.js';
 
 /** Why a record is given up. */
-export interface DltLetter {
+export interface DeadLetterReason {
   readonly reason: DltReason;
   readonly cause: DltCause;
 }
@@ -25,8 +25,8 @@ export class DltPublisher {
   }
 
   /** The dead letter that would be written now. */
-  describe(story: FailureStory, letter: DltLetter): DltRecord {
-    return dltRecordOf(story, this.#hop(letter), this.#parts.binding.dlt.headerProfile);
+  describe(report: FailureReport, letter: DeadLetterReason): DltRecord {
+    return dltRecordOf(report, this.#hop(letter), this.#parts.binding.dlt.headerProfile);
   }
 
   /**
@@ -34,24 +34,28 @@ export class DltPublisher {
    * much of its story as the topic takes. Rejects with DltPublishException; then the record must
    * stay where it is.
    */
-  async publish(story: FailureStory, letter: DltLetter, signal?: AbortSignal): Promise<DltRecord> {
+  async publish(
+    report: FailureReport,
+    letter: DeadLetterReason,
+    signal?: AbortSignal,
+  ): Promise<DltRecord> {
     const { topic, headerProfile } = this.#parts.binding.dlt;
     const hop = this.#hop(letter);
-    const variants = this.#headers.variants(story, hop);
+    const variants = this.#headers.variants(report, hop);
     try {
-      await this.#writer.write({ topic, story, at: hop.at, variants, signal });
+      await this.#writer.write({ topic, report, at: hop.at, variants, signal });
     } catch (cause) {
-      const message = failureMessage('A dead letter', story, topic, cause);
+      const message = failureMessage('A dead letter', report, topic, cause);
       const failure = new DltPublishException(message, { cause });
       // What was called off says nothing about the topic.
-      if (!signal?.aborted) this.#parts.trouble.failed(topic, failure);
+      if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
       throw failure;
     }
-    return dltRecordOf(story, hop, headerProfile);
+    return dltRecordOf(report, hop, headerProfile);
   }
 
   /** Its time is that of the write, not of the record: retention counts from now. */
-  #hop(letter: DltLetter): DeadLetterHop {
+  #hop(letter: DeadLetterReason): DeadLetterHop {
     return { kind: 'dead-letter', ...letter, at: this.#parts.runtime.now() };
   }
 }

@@ -2,7 +2,7 @@ import type { BrokerDriver, BrokerRecord, DriverLogger } from '@nest-event-bus/b
 import { memory, MemoryBroker } from '@nest-event-bus/broker/memory';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedDlt } from '../../config/resolving/resolved-binding.js';
-import { PublishTrouble } from './publish-problem-of.js';
+import { PublishProblemTracker } from './publish-problem-tracker.js';
 import type { RecordWriterParts } from './record-writer.js';
 
 interface Line {
@@ -12,7 +12,7 @@ interface Line {
 }
 
 /** A broker with the topics of a binding, and what its publishers are made of. */
-export class PublishingWorld {
+export class PublishingTestBed {
   readonly runtime = new VirtualRuntime();
   readonly broker = new MemoryBroker({ runtime: this.runtime });
   readonly driver: BrokerDriver = memory({ broker: this.broker, clientId: 'bus' });
@@ -23,11 +23,11 @@ export class PublishingWorld {
     warn: (message, context) => void this.lines.push({ level: 'warn', message, context }),
     error: (message, context) => void this.lines.push({ level: 'error', message, context }),
   };
-  readonly trouble = new PublishTrouble('orders', 30_000, this.runtime, this.logger);
+  readonly publishProblems = new PublishProblemTracker('orders', 30_000, this.runtime, this.logger);
 
   parts(dlt: Partial<ResolvedDlt> = {}, given: Partial<RecordWriterParts> = {}): RecordWriterParts {
     const producer = this.driver.producer();
-    const { runtime, logger, trouble } = this;
+    const { runtime, logger, publishProblems: trouble } = this;
     const all = {
       topic: 'orders.events.DLT',
       headerProfile: ['eventbus'],
@@ -35,7 +35,14 @@ export class PublishingWorld {
       ...dlt,
     } as ResolvedDlt;
     const binding = { name: 'orders', dlt: all };
-    return { binding, producer: () => producer, trouble, runtime, logger, ...given };
+    return {
+      binding,
+      producer: () => producer,
+      publishProblems: trouble,
+      runtime,
+      logger,
+      ...given,
+    };
   }
 
   topic(name: string, maxMessageBytes?: number, partitions = 1): Promise<void> {

@@ -8,9 +8,9 @@ import {
 } from '@nest-event-bus/broker';
 import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import type { HeaderVariant } from '../headers/header-variants.js';
-import type { PublishTrouble } from './publish-problem-of.js';
+import type { PublishProblemTracker } from './publish-problem-tracker.js';
 
 /** What the publishers of a binding share. */
 export interface RecordWriterParts {
@@ -19,7 +19,7 @@ export interface RecordWriterParts {
   readonly producer: () => ProducerSession;
   /** For what the topic takes in no other way. */
   readonly compressingProducer?: () => ProducerSession | undefined;
-  readonly trouble: PublishTrouble;
+  readonly publishProblems: PublishProblemTracker;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
 }
@@ -27,7 +27,7 @@ export interface RecordWriterParts {
 /** One write of a record that goes on with its key and value untouched. */
 export interface RecordWrite {
   readonly topic: string;
-  readonly story: FailureStory;
+  readonly report: FailureReport;
   /** Of the record in its new topic: milliseconds since 1970. */
   readonly at: number;
   /** From the whole story to the least of it; the first that is not too large is written. */
@@ -52,23 +52,23 @@ export class RecordWriter {
 
   /** Rejects when the record was not written, or nobody knows; in its own time even where the driver never answers. */
   async write(write: RecordWrite): Promise<void> {
-    const { runtime, binding, trouble } = this.parts;
+    const { runtime, binding, publishProblems: trouble } = this.parts;
     const { publishTimeoutMs } = binding.dlt;
-    this.#tellBrokenRedaction(write.story);
+    this.#logBrokenRedaction(write.report);
     const endsAt = runtime.monotonic() + publishTimeoutMs;
-    const late = (): Error => tooLate(publishTimeoutMs);
+    const late = (): Error => timeoutError(publishTimeoutMs);
     const variant = await within(runtime, publishTimeoutMs, this.#send(write, endsAt), late);
     trouble.succeeded(write.topic);
-    if (variant.without.length > 0) this.#tellShed(write, variant);
+    if (variant.without.length > 0) this.#logReducedHeaders(write, variant);
   }
 
   async #send({ variants, signal, ...write }: RecordWrite, endsAt: number): Promise<HeaderVariant> {
-    const { key, value } = write.story.record;
+    const { key, value } = write.report.record;
     const { topic, at: timestamp } = write;
     let refusal: Error | undefined;
     for (const [variant, producer] of this.#attempts(variants)) {
       const timeoutMs = Math.floor(endsAt - this.parts.runtime.monotonic());
-      if (timeoutMs < 1) throw tooLate(this.parts.binding.dlt.publishTimeoutMs);
+      if (timeoutMs < 1) throw timeoutError(this.parts.binding.dlt.publishTimeoutMs);
       const record = { topic, key, value, headers: variant.headers, timestamp };
       try {
         const [written] = await producer.send([record], { timeoutMs, signal });
@@ -91,14 +91,14 @@ export class RecordWriter {
     }
   }
 
-  #tellShed({ topic, story: { record } }: RecordWrite, { without }: HeaderVariant): void {
+  #logReducedHeaders({ topic, report: { record } }: RecordWrite, { without }: HeaderVariant): void {
     this.parts.logger.warn(
       'A record was too large with all headers of its failure: it was written without some of them. Raise max.message.bytes of the topic above that of the topic it came from.',
       { ...this.#position(record), to: topic, without },
     );
   }
 
-  #tellBrokenRedaction({ description, record }: FailureStory): void {
+  #logBrokenRedaction({ description, record }: FailureReport): void {
     if (!description.isRedactionBroken) return;
     this.parts.logger.error(
       'dlt.redact threw, or gave something else than { message, stack }: of an exception only the class is written. Correct the function.',
@@ -117,7 +117,7 @@ function tooLargeError(error: unknown): Error | undefined {
   return reason instanceof RecordTooLargeError ? reason : undefined;
 }
 
-function tooLate(publishTimeoutMs: number): Error {
+function timeoutError(publishTimeoutMs: number): Error {
   return new RequestTimeoutError(
     `It took longer than dlt.publishTimeoutMs (${publishTimeoutMs} ms). Look whether the cluster is reachable and the partitions of the topic have leaders.`,
   );
@@ -126,15 +126,15 @@ function tooLate(publishTimeoutMs: number): Error {
 /** For the message of an exception: what was not written where, what that means, and why. */
 export function failureMessage(
   what: string,
-  { binding, record: { topic, partition, offset } }: FailureStory,
+  { binding, record: { topic, partition, offset } }: FailureReport,
   to: string,
   cause: unknown,
 ): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return `${what} of binding '${binding}' (${topic}-${partition}-${offset}) could not be written to topic '${to}'. ${fateOf(cause)} The record stays where it is and is tried again. ${reason}`;
+  return `${what} of binding '${binding}' (${topic}-${partition}-${offset}) could not be written to topic '${to}'. ${writeStateText(cause)} The record stays where it is and is tried again. ${reason}`;
 }
 
-function fateOf(error: unknown): string {
+function writeStateText(error: unknown): string {
   const state = error instanceof SendError ? error.outcomes[0]?.state : undefined;
   const isUnknown = state === 'unknown' || error instanceof RequestTimeoutError;
   return isUnknown

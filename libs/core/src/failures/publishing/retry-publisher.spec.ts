@@ -1,21 +1,21 @@
 import { RetryPublishException } from '../../errors/publish-errors.js';
-import { readTrail } from '../../model/records/retry-trail.js';
-import { PublishingWorld } from './publishers.spec-support.js';
+import { readRetryHistory } from '../../model/records/retry-trail.js';
+import { PublishingTestBed } from './publishers.spec-support.js';
 import { RecordTooLargeForRetryError, RetryPublisher } from './retry-publisher.js';
 import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
 
 const RETRY = 'orders.events.retry-1';
 const TO = { tier: { number: 1, topic: RETRY }, delivery: 2 };
 
-let world: PublishingWorld;
+let testBed: PublishingTestBed;
 
 beforeEach(() => {
-  world = new PublishingWorld();
+  testBed = new PublishingTestBed();
 });
-afterEach(() => world.end());
+afterEach(() => testBed.end());
 
-const publisher = (...given: Parameters<PublishingWorld['parts']>): RetryPublisher =>
-  new RetryPublisher(world.parts(...given));
+const publisher = (...given: Parameters<PublishingTestBed['parts']>): RetryPublisher =>
+  new RetryPublisher(testBed.parts(...given));
 
 describe('a record that is to be retried', () => {
   it.each([
@@ -24,36 +24,36 @@ describe('a record that is to be retried', () => {
     ['no key', null, Buffer.from('v')],
     ['empty key and value', Buffer.alloc(0), Buffer.alloc(0)],
   ])('keeps %s', async (_, key, value) => {
-    await world.topic(RETRY);
+    await testBed.topic(RETRY);
     const brought = headers([
       ['a', '1'],
       ['a', Buffer.from([255])],
     ]);
-    const story = storyOf({ record: recordOf({ key, value, headers: brought }) });
-    await world.done(publisher().publish(story, TO));
-    const [record] = await world.records(RETRY);
+    const report = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    await testBed.done(publisher().publish(report, TO));
+    const [record] = await testBed.records(RETRY);
     expect([record?.key, record?.value]).toEqual([key, value]);
     expect(record?.headers.slice(0, 2)).toEqual(brought);
   });
 
   it('is read in its tier as it was told, with the time of now', async () => {
-    await world.topic(RETRY);
-    await world.runtime.advance(3_000);
-    await world.done(publisher().publish(storyOf(), TO));
-    const [record] = await world.records(RETRY);
-    expect(world.runtime.now() - record!.timestamp).toBeLessThan(1_000);
-    expect(readTrail(record!, 1)).toMatchObject({ tier: 1, delivery: 2, totalAttempts: 3 });
+    await testBed.topic(RETRY);
+    await testBed.runtime.advance(3_000);
+    await testBed.done(publisher().publish(storyOf(), TO));
+    const [record] = await testBed.records(RETRY);
+    expect(testBed.runtime.now() - record!.timestamp).toBeLessThan(1_000);
+    expect(readRetryHistory(record!, 1)).toMatchObject({ tier: 1, delivery: 2, totalAttempts: 3 });
   });
 
   it('stays with the others of its key', async () => {
-    await world.topic(RETRY, undefined, 8);
+    await testBed.topic(RETRY, undefined, 8);
     const retries = publisher();
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c', 'a'])
-      await world.done(
+      await testBed.done(
         retries.publish(storyOf({ record: recordOf({ key: Buffer.from(key) }) }), TO),
       );
     const partitions = new Map<string, Set<number>>();
-    for (const { key, partition } of await world.records(RETRY)) {
+    for (const { key, partition } of await testBed.records(RETRY)) {
       const name = key!.toString();
       partitions.set(name, (partitions.get(name) ?? new Set()).add(partition));
     }
@@ -65,43 +65,43 @@ describe('a retry that is too large', () => {
   const description = { className: 'A', message: 'm'.repeat(900), stack: 's'.repeat(2_000) };
 
   it('loses what its next reader does not need', async () => {
-    await world.topic(RETRY, 1_200);
+    await testBed.topic(RETRY, 1_200);
     const retries = publisher({ headerProfile: ['spring'] });
-    await world.done(retries.publish(storyOf({ description }), TO));
-    const [record] = await world.records(RETRY);
-    expect(readTrail(record!, 1)).toMatchObject({ delivery: 2, totalAttempts: 3 });
-    expect(world.lines).toMatchObject([{ level: 'warn', context: { to: RETRY } }]);
+    await testBed.done(retries.publish(storyOf({ description }), TO));
+    const [record] = await testBed.records(RETRY);
+    expect(readRetryHistory(record!, 1)).toMatchObject({ delivery: 2, totalAttempts: 3 });
+    expect(testBed.lines).toMatchObject([{ level: 'warn', context: { to: RETRY } }]);
   });
 
   it('with nothing but that is told apart from a topic that cannot be written to', async () => {
-    await world.topic(RETRY, 400);
-    const error = await world.failureOf(publisher().publish(storyOf({ description }), TO));
+    await testBed.topic(RETRY, 400);
+    const error = await testBed.failureOf(publisher().publish(storyOf({ description }), TO));
     expect(error).toBeInstanceOf(RecordTooLargeForRetryError);
     expect(error.message).toContain(`does not fit into retry topic '${RETRY}'`);
-    expect(await world.records(RETRY)).toEqual([]);
-    expect(world.trouble.all).toEqual([]);
+    expect(await testBed.records(RETRY)).toEqual([]);
+    expect(testBed.publishProblems.all).toEqual([]);
   });
 });
 
 describe('a retry that cannot be written', () => {
   it('rejects within dlt.publishTimeoutMs, says why, and is trouble until one is written', async () => {
     const retries = publisher({ publishTimeoutMs: 1_000 });
-    const error = await world.failureOf(retries.publish(storyOf(), TO));
+    const error = await testBed.failureOf(retries.publish(storyOf(), TO));
     expect(error).toBeInstanceOf(RetryPublishException);
     expect(error).toMatchObject({ code: 'RETRY_PUBLISH', retriable: true });
     expect(error.message).toContain(
       `A retry of binding 'orders' (orders.events-3-17) could not be written to topic '${RETRY}'.`,
     );
-    expect(world.trouble.all).toMatchObject([{ topic: RETRY, error }]);
-    await world.topic(RETRY);
-    await world.done(retries.publish(storyOf(), TO));
-    expect(world.trouble.all).toEqual([]);
+    expect(testBed.publishProblems.all).toMatchObject([{ topic: RETRY, error }]);
+    await testBed.topic(RETRY);
+    await testBed.done(retries.publish(storyOf(), TO));
+    expect(testBed.publishProblems.all).toEqual([]);
   });
 
   it('leaves the trouble of other topics alone when it succeeds', async () => {
-    await world.topic(RETRY);
-    world.trouble.failed('orders.events.DLT', new Error('gone'));
-    await world.done(publisher().publish(storyOf(), TO));
-    expect(world.trouble.all).toMatchObject([{ topic: 'orders.events.DLT' }]);
+    await testBed.topic(RETRY);
+    testBed.publishProblems.failed('orders.events.DLT', new Error('gone'));
+    await testBed.done(publisher().publish(storyOf(), TO));
+    expect(testBed.publishProblems.all).toMatchObject([{ topic: 'orders.events.DLT' }]);
   });
 });

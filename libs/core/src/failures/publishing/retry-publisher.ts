@@ -1,6 +1,6 @@
 import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
 import { RetryPublishException } from '../../errors/publish-errors.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureReport } from '../report/failure-report.js';
 import type { RetryHop } from '../headers/header-profile.js';
 import { RetryHeaderEnricher } from '../headers/retry-header-enricher.js';
 import {
@@ -42,19 +42,19 @@ export class RetryPublisher {
    * can help, else with RetryPublishException; then the record must stay where it is.
    */
   async publish(
-    story: FailureStory,
+    report: FailureReport,
     { tier: { number, topic }, delivery }: RetryTarget,
     signal?: AbortSignal,
   ): Promise<void> {
     const at = this.#parts.runtime.now();
     const hop: RetryHop = { kind: 'retry', tier: number, delivery, at };
-    const variants = this.#headers.variants(story, hop);
+    const variants = this.#headers.variants(report, hop);
     try {
-      await this.#writer.write({ topic, story, at, variants, signal });
+      await this.#writer.write({ topic, report, at, variants, signal });
     } catch (cause) {
       if (cause instanceof AllVariantsTooLargeError)
         throw new RecordTooLargeForRetryError(topic, cause);
-      throw this.#failure(failureMessage('A retry', story, topic, cause), cause, topic, signal);
+      throw this.#failure(failureMessage('A retry', report, topic, cause), cause, topic, signal);
     }
   }
 
@@ -66,7 +66,7 @@ export class RetryPublisher {
   ): RetryPublishException {
     const failure = new RetryPublishException(message, { cause });
     // What was called off says nothing about the topic.
-    if (!signal?.aborted) this.#parts.trouble.failed(topic, failure);
+    if (!signal?.aborted) this.#parts.publishProblems.failed(topic, failure);
     return failure;
   }
 }

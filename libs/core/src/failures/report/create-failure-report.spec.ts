@@ -8,12 +8,12 @@ import {
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
 import { headers, recordOf } from './failure-report-samples.spec-support.js';
-import { tellStory, type StorySource } from './create-failure-report.js';
+import { createFailureReport, type FailureReportSource } from './create-failure-report.js';
 
 class Timeout extends Error {}
 
 const NOW = 1_700_000_009_000;
-const dlt = { exceptionDetail: 'full' } as StorySource['binding']['dlt'];
+const dlt = { exceptionDetail: 'full' } as FailureReportSource['binding']['dlt'];
 
 interface Given {
   readonly delivery?: Partial<Delivery>;
@@ -23,7 +23,7 @@ interface Given {
 }
 
 const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
-  tellStory({
+  createFailureReport({
     binding: { name: 'orders', groupId: 'shop', dlt: { ...dlt, ...given.dlt } },
     delivery: {
       record: recordOf(),
@@ -66,7 +66,7 @@ const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
     ]),
   });
 
-describe('the story of a failure on the main topic', () => {
+describe('the report of a failure on the main topic', () => {
   it('begins where the record is, and now', () => {
     const record = recordOf();
     const error = new Timeout('slow');
@@ -104,14 +104,14 @@ describe('the story of a failure on the main topic', () => {
     ['a record that could not be prepared as tried once', { redeliveries: 0 }, undefined, 1, 1],
     ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
   ])('counts %s', (_, delivery, attempts, total, deliveries) => {
-    const story = tell({ delivery, failed: { attempts } });
-    expect(story).toMatchObject({ totalAttempts: total, delivery: deliveries });
-    expect(story.tierHistory).toMatchObject([{ attempts: total }]);
+    const report = tell({ delivery, failed: { attempts } });
+    expect(report).toMatchObject({ totalAttempts: total, delivery: deliveries });
+    expect(report.tierHistory).toMatchObject([{ attempts: total }]);
   });
 });
 
 describe('the first failure', () => {
-  const failedBefore = { since: 1_000, fingerprint: 'varied' };
+  const failureSummary = { since: 1_000, fingerprint: 'varied' };
 
   it('is that of the first call of this delivery', () => {
     expect(tell({ failed: { failedSince: 5_000 } })).toMatchObject({
@@ -121,12 +121,12 @@ describe('the first failure', () => {
   });
 
   it('is one before it in its place', () => {
-    const delivery = { redeliveries: 1, failedBefore };
+    const delivery = { redeliveries: 1, failureSummary };
     expect(tell({ delivery, failed: { failedSince: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
   it('is one in the topics before', () => {
-    const delivery = { record: inTier2(), failedBefore: { ...failedBefore, since: 3_000 } };
+    const delivery = { record: inTier2(), failureSummary: { ...failureSummary, since: 3_000 } };
     expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
@@ -177,11 +177,11 @@ describe('a record that could not be read', () => {
   });
 });
 
-describe('the story of a failure in a retry topic', () => {
-  const story = tell({ tier: 2, delivery: { record: inTier2() } });
+describe('the report of a failure in a retry topic', () => {
+  const report = tell({ tier: 2, delivery: { record: inTier2() } });
 
   it('goes on with what the headers tell', () => {
-    expect(story).toMatchObject({
+    expect(report).toMatchObject({
       originalTopic: 'orders.events',
       originalPartition: 3,
       originalOffset: 17n,
@@ -202,7 +202,7 @@ describe('the story of a failure in a retry topic', () => {
   });
 
   it('adds to what is known of this tier', () => {
-    expect(story.tierHistory).toEqual([
+    expect(report.tierHistory).toEqual([
       { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },
       { tier: 2, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 7 },
     ]);
@@ -270,21 +270,21 @@ describe('a poison record', () => {
       redeliveries: 2,
       failures: 2,
       calls: 2,
-      ...(earlier !== undefined && { failedBefore: { since: 1_000, fingerprint: earlier } }),
+      ...(earlier !== undefined && { failureSummary: { since: 1_000, fingerprint: earlier } }),
     });
     const failed = { attempts: 1 };
-    const story = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
-    expect(story(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
-    expect(story('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    expect(story('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    expect(story()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
+    const report = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
+    expect(report(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
+    expect(report('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(report('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    expect(report()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
   });
 
   it('is none that failed in its place as it had not failed in the topics before', () => {
-    const failedBefore = { since: 1_000, fingerprint: fingerprint() };
-    const delivery = { record: inTier2('0123456789abcdef'), redeliveries: 1, failedBefore };
-    const story = tell({ tier: 2, delivery, failed: { attempts: 1 } });
-    expect(story).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    const failureSummary = { since: 1_000, fingerprint: fingerprint() };
+    const delivery = { record: inTier2('0123456789abcdef'), redeliveries: 1, failureSummary };
+    const report = tell({ tier: 2, delivery, failed: { attempts: 1 } });
+    expect(report).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
   it.each([
@@ -306,7 +306,7 @@ describe('the error of a batch', () => {
   it('is what the handler wrapped', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
-    const story = tell({ failed: { error } });
-    expect(story.description.className).toBe('Timeout');
+    const report = tell({ failed: { error } });
+    expect(report.description.className).toBe('Timeout');
   });
 });

@@ -4,18 +4,18 @@ import {
   DeadLetterRequestedException,
   DeserializationException,
 } from '../../errors/handler-errors.js';
-import { isBadMessage, meantError } from '../faults/unwrap-batch-error.js';
+import { isBadMessage, unwrapBatchError } from '../faults/bad-messages.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { readTrail, type RetryTrail } from '../../model/records/retry-trail.js';
+import { readRetryHistory, type RetryHistory } from '../../model/records/retry-trail.js';
 import type { TierFailureRecord } from '../../model/records/tier-failure-record.js';
 import { deserializationFailureOf } from './deserialization-failure.js';
 import { describeError, TEXT_LIMITS } from './error-description.js';
-import type { FailureStory } from './failure-report.js';
+import type { FailureReport } from './failure-report.js';
 import { fingerprintOf, VARIED } from './fingerprint.js';
 import { limitedText } from './limited-text.js';
 
-export interface StorySource {
+export interface FailureReportSource {
   readonly binding: Pick<ResolvedBinding, 'name' | 'groupId' | 'dlt'>;
   readonly delivery: Delivery;
   readonly failed: FailedOutcome;
@@ -25,10 +25,16 @@ export interface StorySource {
 }
 
 /** What is to be told of a delivery that failed: its own part, and what the record's headers say of the ones before. */
-export function tellStory({ binding, delivery, failed, tier, runtime }: StorySource): FailureStory {
+export function createFailureReport({
+  binding,
+  delivery,
+  failed,
+  tier,
+  runtime,
+}: FailureReportSource): FailureReport {
   const { record } = delivery;
-  const trail = readTrail(record, tier);
-  const error = meantError(failed.error);
+  const trail = readRetryHistory(record, tier);
+  const error = unwrapBatchError(failed.error);
   const description = describeError(error, binding.dlt);
   const failedAt = runtime.now();
   const attempts = attemptsOf(delivery, failed);
@@ -44,11 +50,11 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
     delivery: deliveryInTier(delivery, trail),
     totalAttempts: trail.totalAttempts + attempts,
     firstFailureAt:
-      trail.firstFailureAt ?? delivery.failedBefore?.since ?? failed.failedSince ?? failedAt,
+      trail.firstFailureAt ?? delivery.failureSummary?.since ?? failed.failedSince ?? failedAt,
     failedAt,
     description,
     tierHistory: [
-      ...trail.tierHistory.map(bounded),
+      ...trail.tierHistory.map(limitedEntry),
       {
         tier,
         exceptionClass: description.className,
@@ -56,7 +62,13 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
         attempts: trail.attemptsInTier + attempts,
       },
     ].toSorted((one, other) => one.tier - other.tier),
-    ...likeness({ error, failed, fingerprint: fingerprintOf(description), trail, delivery }),
+    ...compareWithEarlier({
+      error,
+      failed,
+      fingerprint: fingerprintOf(description),
+      trail,
+      delivery,
+    }),
     replayCount: trail.replayCount,
     ...(error instanceof DeserializationException && {
       deserialization: deserializationFailureOf(error, binding.dlt),
@@ -65,14 +77,14 @@ export function tellStory({ binding, delivery, failed, tier, runtime }: StorySou
 }
 
 /** Whoever wrote it into the headers. */
-function bounded(entry: TierFailureRecord): TierFailureRecord {
+function limitedEntry(entry: TierFailureRecord): TierFailureRecord {
   return { ...entry, exceptionClass: limitedText(entry.exceptionClass, TEXT_LIMITS.className) };
 }
 
 /** The delivery within its tier, from 1. In a tier each hop is one; what stays in its place there is no new one. */
 export function deliveryInTier(
   { failures, redeliveries }: Delivery,
-  { tier, delivery }: Pick<RetryTrail, 'tier' | 'delivery'>,
+  { tier, delivery }: Pick<RetryHistory, 'tier' | 'delivery'>,
 ): number {
   return tier === 0 ? (failures ?? redeliveries) + 1 : delivery;
 }
@@ -89,19 +101,19 @@ interface Likeness {
   readonly error: Error;
   readonly failed: FailedOutcome;
   readonly fingerprint: string;
-  readonly trail: RetryTrail;
+  readonly trail: RetryHistory;
   readonly delivery: Delivery;
 }
 
 /** Whether it failed as it did before: in the topics behind it, and in its place. */
-function likeness({
+function compareWithEarlier({
   error,
   failed,
   fingerprint,
   trail,
   delivery,
-}: Likeness): Pick<FailureStory, 'fingerprint' | 'isPoison'> {
-  const { failedBefore } = delivery;
+}: Likeness): Pick<FailureReport, 'fingerprint' | 'isPoison'> {
+  const { failureSummary: failedBefore } = delivery;
   const calls = attemptsOf(delivery, failed);
   const before = [trail.fingerprint, failedBefore?.fingerprint];
   const isAnother = before.some((one) => one !== undefined && one !== fingerprint);

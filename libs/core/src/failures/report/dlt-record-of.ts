@@ -1,7 +1,7 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
-import type { FailureStory } from './failure-report.js';
+import type { FailureReport } from './failure-report.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
 
@@ -10,17 +10,17 @@ import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js'
  * a listener writes into them changes nothing that goes to a topic.
  */
 export function dltRecordOf(
-  story: FailureStory,
+  report: FailureReport,
   { reason, cause, at }: DeadLetterHop,
   profiles: readonly HeaderProfileName[],
 ): DltRecord {
-  const { record, description } = story;
+  const { record, description } = report;
   const owners = profiles.map((name) => HEADER_PROFILES[name]);
   return {
-    originalTopic: story.originalTopic,
-    originalPartition: story.originalPartition,
-    originalOffset: story.originalOffset,
-    originalTimestamp: story.originalTimestamp,
+    originalTopic: report.originalTopic,
+    originalPartition: report.originalPartition,
+    originalOffset: report.originalOffset,
+    originalTimestamp: report.originalTimestamp,
     key: copied(record.key),
     value: copied(record.value),
     headers: originalHeaders(record.headers, owners).map(({ key, value }): RecordHeader => ({
@@ -30,18 +30,18 @@ export function dltRecordOf(
     dltReason: reason,
     dltCause: cause,
     dltTimestamp: at,
-    totalAttempts: story.totalAttempts,
-    firstFailureTimestamp: story.firstFailureAt,
+    totalAttempts: report.totalAttempts,
+    firstFailureTimestamp: report.firstFailureAt,
     lastExceptionClass: description.className,
     lastExceptionMessage: description.message ?? '',
     lastExceptionStacktrace: description.stack,
-    tierHistory: story.tierHistory,
-    binding: story.binding,
-    groupId: story.groupId,
-    replayCount: story.replayCount,
-    fingerprint: story.fingerprint,
-    isPoison: story.isPoison,
-    ...(story.deserialization && { deserialization: story.deserialization }),
+    tierHistory: report.tierHistory,
+    binding: report.binding,
+    groupId: report.groupId,
+    replayCount: report.replayCount,
+    fingerprint: report.fingerprint,
+    isPoison: report.isPoison,
+    ...(report.deserialization && { deserialization: report.deserialization }),
   };
 }
 

@@ -26,44 +26,44 @@ export function describeError(
 ): ErrorDescription {
   const names = namesOf(error);
   if (exceptionDetail === 'class') return names;
-  const said = redact ? redacted(error, redact) : ownWords(error);
+  const said = redact ? redactedText(error, redact) : originalText(error);
   return said ? { ...names, ...limited(said) } : { ...names, isRedactionBroken: true };
 }
 
-interface Said {
+interface ErrorText {
   readonly message: string;
   readonly stack?: string;
 }
 
-function limited({ message, stack }: Said): Said {
+function limited({ message, stack }: ErrorText): ErrorText {
   return {
     message: limitedText(message, TEXT_LIMITS.message),
     ...(stack === undefined ? {} : { stack: limitedText(stack, TEXT_LIMITS.stack) }),
   };
 }
 
-function ownWords(error: Error): Said {
-  const message = attempt(() => error.message);
-  const stack = attempt(() => error.stack);
+function originalText(error: Error): ErrorText {
+  const message = readSafely(() => error.message);
+  const stack = readSafely(() => error.stack);
   return {
     message: typeof message === 'string' ? message : '',
     ...(typeof stack === 'string' ? { stack } : {}),
   };
 }
 
-function redacted(
+function redactedText(
   error: Error,
   redact: NonNullable<DescriptionOptions['redact']>,
-): Said | undefined {
+): ErrorText | undefined {
   try {
-    return asSaid(redact(error));
+    return toErrorText(redact(error));
   } catch {
     // Told by isRedactionBroken. What it threw may hold what it was to take out.
     return undefined;
   }
 }
 
-function asSaid(given: unknown): Said | undefined {
+function toErrorText(given: unknown): ErrorText | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
   // A promise that nobody waits for must not become an unhandled rejection.
   if (given instanceof Promise) given.catch(() => undefined);
@@ -74,7 +74,7 @@ function asSaid(given: unknown): Said | undefined {
 }
 
 function namesOf(error: Error): ErrorDescription {
-  const cause = attempt(() => error.cause);
+  const cause = readSafely(() => error.cause);
   return {
     className: classNameOf(error),
     ...(isOneOf(cause, [Error]) ? { causeClassName: classNameOf(cause as Error) } : {}),
@@ -86,7 +86,7 @@ function namesOf(error: Error): ErrorDescription {
  * class's: an inherited name is that of another one.
  */
 function classNameOf(error: Error): string {
-  const candidates = [attempt(() => givenName(error)), attempt(() => error.constructor.name)];
+  const candidates = [readSafely(() => givenName(error)), readSafely(() => error.constructor.name)];
   const name = candidates.find((each) => typeof each === 'string' && each !== '');
   return limitedText(typeof name === 'string' ? name : 'Error', TEXT_LIMITS.className);
 }
@@ -97,7 +97,7 @@ function givenName(error: Error): unknown {
 }
 
 /** Whoever throws may give its error getters that throw. Then it is as if it had no such property. */
-function attempt(read: () => unknown): unknown {
+function readSafely(read: () => unknown): unknown {
   try {
     return read();
   } catch {

@@ -1,5 +1,5 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
-import type { FailureStory } from './failure-report.js';
+import type { FailureReport } from './failure-report.js';
 
 /** `[['trace', 'a'], ['trace', 'b']]` as headers. */
 export const headers = (
@@ -35,7 +35,7 @@ export const recordOf = (given: Partial<BrokerRecord> = {}): BrokerRecord => ({
 });
 
 /** Of a record that failed three times on the main topic. */
-export const storyOf = (given: Partial<FailureStory> = {}): FailureStory => ({
+export const storyOf = (given: Partial<FailureReport> = {}): FailureReport => ({
   binding: 'orders',
   groupId: 'shop',
   record: recordOf(),

@@ -4,7 +4,7 @@ import type { TierFailureRecord } from '../../model/records/tier-failure-record.
 import type { ErrorDescription } from './error-description.js';
 
 /** All that is told of a record that failed, wherever it goes next. The same for every header profile. */
-export interface FailureStory {
+export interface FailureReport {
   readonly binding: string;
   readonly groupId: string;
   /** As it was received: its key, value and headers go on byte for byte. */

@@ -1,7 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedTier } from '../../config/resolving/resolved-binding.js';
-import { TierEntrance } from './retry-topic-filter.js';
+import { RetryTopicFilter } from './retry-topic-filter.js';
 
 const warnings: string[] = [];
 const quiet = (): void => undefined;
@@ -15,9 +15,9 @@ const logger = {
 function entrance(
   tier: Partial<ResolvedTier> = {},
   runtime = new VirtualRuntime({ startAt: 1_000_000 }),
-): TierEntrance {
+): RetryTopicFilter {
   const whole = { delayMs: 10_000, multiplier: 1, maxDelayMs: 3_600_000, ...tier };
-  return new TierEntrance({ tier: whole as ResolvedTier, groupId: 'shop', runtime, logger });
+  return new RetryTopicFilter({ tier: whole as ResolvedTier, groupId: 'shop', runtime, logger });
 }
 
 function record(headers: Readonly<Record<string, string>> = {}, timestamp = 900_000): BrokerRecord {

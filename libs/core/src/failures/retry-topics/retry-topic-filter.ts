@@ -6,7 +6,7 @@ import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import { headerCount } from '../../model/records/header-number.js';
 import { headerText } from '../../model/records/header-text.js';
 
-export interface TierEntranceParts {
+export interface RetryTopicFilterParts {
   readonly tier: ResolvedTier;
   /** Of the binding, not of the tier. */
   readonly groupId: string;
@@ -15,18 +15,18 @@ export interface TierEntranceParts {
 }
 
 /** Clocks of two machines differ a little; by more than this somebody should know. */
-const SKEW_MS = 60_000;
+const CLOCK_SKEW_TO_REPORT_MS = 60_000;
 
 /** What lies farther ahead is no clock that is wrong, but a header that is. */
-const FARTHEST_MS = 86_400_000;
+const MOST_PLAUSIBLE_AHEAD_MS = 86_400_000;
 
 /** Says which records of a retry topic are this binding's, and when their delay is over. */
-export class TierEntrance {
+export class RetryTopicFilter {
   #hasWarned = false;
   /** By partition: the latest record of which nobody knows when it was written, and when it was seen first. */
   readonly #firstSeen = new Map<number, { readonly offset: number; readonly at: number }>();
 
-  constructor(private readonly parts: TierEntranceParts) {}
+  constructor(private readonly parts: RetryTopicFilterParts) {}
 
   /** Groups that read one topic share its retry topics: each handles what it failed itself. */
   isForeign({ headers }: BrokerRecord): boolean {
@@ -38,17 +38,17 @@ export class TierEntrance {
   dueAt(record: BrokerRecord): number {
     if (this.isForeign(record)) return 0;
     const delivery = headerCount(record.headers, EVENTBUS_HEADERS.retryAttempt) || 1;
-    return this.#writtenAt(record) + delayMsOf(this.parts.tier, delivery);
+    return this.#writeTimeOf(record) + delayMsOf(this.parts.tier, delivery);
   }
 
   /** A record that nobody here wrote has waited since its own time; where that cannot be either, since it was first seen. */
-  #writtenAt(record: BrokerRecord): number {
+  #writeTimeOf(record: BrokerRecord): number {
     const now = this.parts.runtime.now();
     const saidAt = headerCount(record.headers, EVENTBUS_HEADERS.retryTimestamp);
     const writtenAt = [saidAt, record.timestamp].find(
-      (time) => time !== undefined && time - now < FARTHEST_MS,
+      (time) => time !== undefined && time - now < MOST_PLAUSIBLE_AHEAD_MS,
     );
-    this.#tellSkew(record, (saidAt ?? record.timestamp) - now);
+    this.#warnOfClockSkew(record, (saidAt ?? record.timestamp) - now);
     return writtenAt ?? this.#firstSeenAt(record, now);
   }
 
@@ -59,8 +59,8 @@ export class TierEntrance {
     return now;
   }
 
-  #tellSkew({ topic, partition, offset }: BrokerRecord, aheadMs: number): void {
-    if (aheadMs < SKEW_MS || this.#hasWarned) return;
+  #warnOfClockSkew({ topic, partition, offset }: BrokerRecord, aheadMs: number): void {
+    if (aheadMs < CLOCK_SKEW_TO_REPORT_MS || this.#hasWarned) return;
     this.#hasWarned = true;
     this.parts.logger.warn(
       'A record in a retry topic was written in the future: the clocks of two machines differ, and it waits that much longer, but no more than a day',

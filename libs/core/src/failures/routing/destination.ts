@@ -23,7 +23,7 @@ export interface DeadLetter {
 }
 
 /** Where it failed: tier 0 is the main topic. */
-export interface Place {
+export interface FailurePoint {
   readonly tier: number;
   /** Within the tier, from 1. */
   readonly delivery: number;
@@ -38,24 +38,24 @@ const PAUSE_BINDING: Destination = Object.freeze({ kind: 'pause-binding' });
 export function destinationOf(
   { routing, targetTier }: ExceptionRoutingDecision,
   failed: FailedOutcome,
-  place: Place,
+  place: FailurePoint,
   binding: Routes,
 ): Destination {
   // A message that cannot be read never blocks its partition, whatever is said about others.
-  if (failed.error instanceof DeserializationException) return notRetryable(failed);
+  if (failed.error instanceof DeserializationException) return deadLetterNow(failed);
   switch (routing) {
     case ExceptionRouting.DEAD_LETTER:
-      return notRetryable(failed);
+      return deadLetterNow(failed);
     case ExceptionRouting.PAUSE_CONTAINER:
       return PAUSE_BINDING;
     case ExceptionRouting.SKIP_TO_TIER:
-      return skip(targetTier, place, binding);
+      return skippedTo(targetTier, place, binding);
     case ExceptionRouting.NEXT_TIER:
-      return next(place, binding);
+      return nextDestination(place, binding);
   }
 }
 
-function notRetryable({ error, ending }: FailedOutcome): DeadLetter {
+function deadLetterNow({ error, ending }: FailedOutcome): DeadLetter {
   return { kind: 'dead-letter', reason: 'NON_RETRYABLE', cause: permanentCause(error, ending) };
 }
 
@@ -67,15 +67,18 @@ function permanentCause(error: Error, ending: FailedOutcome['ending']): DltCause
 }
 
 /** Forward only: a record that an error sends to the tier where it is would stay there for ever. */
-function skip(wanted: number, place: Place, binding: Routes): Destination {
+function skippedTo(wanted: number, place: FailurePoint, binding: Routes): Destination {
   const tier = binding.retry.tiers[Math.min(wanted, binding.retry.tiers.length) - 1];
   return tier && tier.number > place.tier
     ? { kind: 'retry', tier, delivery: 1 }
-    : next(place, binding);
+    : nextDestination(place, binding);
 }
 
 /** The same tier for as long as it grants deliveries, then the one behind it, then the end. */
-function next({ tier, delivery }: Place, { retry, ...binding }: Routes): Destination {
+function nextDestination(
+  { tier, delivery }: FailurePoint,
+  { retry, ...binding }: Routes,
+): Destination {
   const here = retry.tiers[tier - 1];
   if (here && delivery < here.maxAttempts)
     return { kind: 'retry', tier: here, delivery: delivery + 1 };

@@ -9,8 +9,8 @@ import type { CircuitState } from '../../model/states/circuit-breaker.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import type { Verdict } from '../classification/binding-classifier.js';
-import type { FailureStory } from '../report/failure-report.js';
+import type { FailureClassification } from '../classification/binding-classifier.js';
+import type { FailureReport } from '../report/failure-report.js';
 import { FailureRouter, type FailureRouterParts } from './failure-router.js';
 import { RecordTooLargeForRetryError } from '../publishing/retry-publisher.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';
@@ -18,9 +18,9 @@ import { recordOf } from '../report/failure-report-samples.spec-support.js';
 const { nextTier, skipToTier, pauseContainer, deadLetter } = ExceptionRoutingDecision;
 const POISON = 'RETRIES_EXHAUSTED poison after 3';
 
-let verdict: Verdict;
+let verdict: FailureClassification;
 let sent: string[];
-let stories: FailureStory[];
+let stories: FailureReport[];
 let paused: string[];
 let publish: () => Promise<void>;
 let accept: () => Promise<'stored' | 'discarded'>;
@@ -29,7 +29,7 @@ let observed: unknown[][];
 let trials: string[];
 
 beforeEach(() => {
-  verdict = { decision: nextTier(), isChosen: false, isPermanent: false };
+  verdict = { decision: nextTier(), isExplicit: false, isPermanent: false };
   sent = [];
   stories = [];
   paused = [];
@@ -64,9 +64,9 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
         return circuit!;
       },
     },
-    trials: {
-      stays: ({ offset }) => void trials.push(`${offset} stays`),
-      leaves: ({ offset }) => void trials.push(`${offset} leaves`),
+    halfOpenBlocker: {
+      onRecordKept: ({ offset }) => void trials.push(`${offset} stays`),
+      onRecordRemoved: ({ offset }) => void trials.push(`${offset} leaves`),
     },
     retries: {
       publish: async ({ totalAttempts }, target) => {
@@ -75,9 +75,9 @@ function router(binding: Partial<ResolvedBinding> = {}, tier = 0): FailureRouter
       },
     },
     deadLetters: {
-      accept: async (story, { reason, cause }) => {
-        stories.push(story);
-        sent.push(`${reason} ${cause} after ${story.totalAttempts}`);
+      accept: async (report, { reason, cause }) => {
+        stories.push(report);
+        sent.push(`${reason} ${cause} after ${report.totalAttempts}`);
         return accept();
       },
     },
@@ -113,7 +113,7 @@ const failed = (given: Partial<FailedOutcome> = {}): FailedOutcome => ({
   ...given,
 });
 
-const worldIsDown = (): Error => Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+const dependencyIsDown = (): Error => Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
 describe('A record that failed', () => {
   it('goes to its tier, and is done there', async () => {
@@ -136,7 +136,7 @@ describe('A record that failed', () => {
   });
 
   it('that cannot be read is dead-lettered, whatever a classifier says', async () => {
-    verdict = { ...verdict, isChosen: true };
+    verdict = { ...verdict, isExplicit: true };
     const error = new DeserializationException('x');
     await router().route(delivery(), failed({ error, attempts: 0, ending: undefined }));
     expect(sent).toEqual(['NON_RETRYABLE deserialization after 0']);
@@ -190,16 +190,23 @@ describe('A record that cannot be written to where it belongs', () => {
       error: { message: 'no such topic' },
     });
     // As intake keeps it: the calls of this delivery are counted, and the failure is kept.
-    const again = delivery({ redeliveries: 1, failures: 1, calls: 3, unrouted: first.unrouted! });
-    const second = (await router().route(again, again.unrouted!)) as FailedOutcome;
-    expect(second).toMatchObject({ attempts: 0, unrouted: { error: { message: 'down' } } });
+    const again = delivery({
+      redeliveries: 1,
+      failures: 1,
+      calls: 3,
+      pendingRouting: first.pendingRouting!,
+    });
+    const second = (await router().route(again, again.pendingRouting!)) as FailedOutcome;
+    expect(second).toMatchObject({ attempts: 0, pendingRouting: { error: { message: 'down' } } });
     expect(sent).toEqual(['tier 1.1 after 3', 'tier 1.1 after 3']);
   });
 
   it('remembers how and when it failed', async () => {
     publish = () => Promise.reject(new Error('no such topic'));
     const outcome = await router().route(delivery(), failed({ failedSince: -5 }));
-    expect(outcome).toMatchObject({ remember: { since: -5, fingerprint: expect.any(String) } });
+    expect(outcome).toMatchObject({
+      failureSummary: { since: -5, fingerprint: expect.any(String) },
+    });
   });
 
   it('was tried once, as intake counts, where it could not be prepared for a call', async () => {
@@ -210,8 +217,13 @@ describe('A record that cannot be written to where it belongs', () => {
       failed({ attempts: undefined, ending: undefined }),
     )) as FailedOutcome;
     expect(first.attempts).toBe(1);
-    const again = delivery({ redeliveries: 1, failures: 1, calls: 1, unrouted: first.unrouted! });
-    await router().route(again, again.unrouted!);
+    const again = delivery({
+      redeliveries: 1,
+      failures: 1,
+      calls: 1,
+      pendingRouting: first.pendingRouting!,
+    });
+    await router().route(again, again.pendingRouting!);
     expect(sent).toEqual(Array(2).fill('NON_RETRYABLE routing after 1'));
   });
 
@@ -243,9 +255,14 @@ describe('A record that cannot be written to where it belongs', () => {
     let outcome = await one.route(first, failure);
     for (let refused = 1; outcome.kind === 'failed'; refused++) {
       meanwhile(refused);
-      const { unrouted } = outcome;
-      const again = delivery({ redeliveries: refused, failures: 1, calls: 3, unrouted: unrouted! });
-      outcome = await one.route(again, unrouted!);
+      const { pendingRouting } = outcome;
+      const again = delivery({
+        redeliveries: refused,
+        failures: 1,
+        calls: 3,
+        pendingRouting: pendingRouting!,
+      });
+      outcome = await one.route(again, pendingRouting!);
     }
   };
 
@@ -253,7 +270,7 @@ describe('A record that cannot be written to where it belongs', () => {
     publish = () => Promise.reject(new Error('no such topic'));
     circuit = 'CLOSED';
     const third = delivery({ redeliveries: 2, failures: 2, calls: 2 });
-    await routeUntilDone(third, failed({ error: worldIsDown(), attempts: 1 }), (refused) => {
+    await routeUntilDone(third, failed({ error: dependencyIsDown(), attempts: 1 }), (refused) => {
       circuit = refused === 1 ? 'OPEN' : 'HALF_OPEN';
       if (refused === 3) publish = async () => undefined;
     });
@@ -271,19 +288,22 @@ describe('A record that cannot be written to where it belongs', () => {
 });
 
 describe('What is remembered of a record that stays', () => {
-  const stays = (given: Partial<FailedOutcome> = {}, before?: Delivery['failedBefore']) =>
+  const stays = (given: Partial<FailedOutcome> = {}, before?: Delivery['failureSummary']) =>
     router().route(
-      delivery({ ...(before && { redeliveries: 1, failedBefore: before }) }),
+      delivery({ ...(before && { redeliveries: 1, failureSummary: before }) }),
       failed({ ending: 'delivered-again', attempts: 1, ...given }),
     );
 
   it('is its first failure, and whether all were alike', async () => {
     const first = (await stays({ failedSince: -9 })) as FailedOutcome;
-    expect(first.remember).toMatchObject({ since: -9 });
-    const alike = (await stays({}, first.remember)) as FailedOutcome;
-    expect(alike.remember).toEqual(first.remember);
-    const other = (await stays({ error: new Error('else') }, first.remember)) as FailedOutcome;
-    expect(other.remember).toEqual({ since: -9, fingerprint: 'varied' });
+    expect(first.failureSummary).toMatchObject({ since: -9 });
+    const alike = (await stays({}, first.failureSummary)) as FailedOutcome;
+    expect(alike.failureSummary).toEqual(first.failureSummary);
+    const other = (await stays(
+      { error: new Error('else') },
+      first.failureSummary,
+    )) as FailedOutcome;
+    expect(other.failureSummary).toEqual({ since: -9, fingerprint: 'varied' });
   });
 
   it('is nothing where no call was made', async () => {
@@ -291,8 +311,9 @@ describe('What is remembered of a record that stays', () => {
   });
 });
 
-describe('A record that failed because of the world, while a circuit watches', () => {
-  const failure = (ending?: FailedOutcome['ending']) => failed({ error: worldIsDown(), ending });
+describe('A record that failed because of its dependency, while a circuit watches', () => {
+  const failure = (ending?: FailedOutcome['ending']) =>
+    failed({ error: dependencyIsDown(), ending });
 
   it.each(['OPEN', 'HALF_OPEN', 'CLOSED'] as const)(
     'stays while the circuit is %s',
@@ -320,7 +341,7 @@ describe('A record that failed because of the world, while a circuit watches', (
 
   it('leaves where the application said so itself', async () => {
     circuit = 'OPEN';
-    verdict = { ...verdict, isChosen: true };
+    verdict = { ...verdict, isExplicit: true };
     await router().route(delivery(), failure());
     expect(sent).toEqual(['tier 1.1 after 3']);
   });
@@ -348,7 +369,7 @@ describe('Whoever watches the trial calls of a circuit', () => {
 
   it('is told of a record that stays after a call, and of no other', async () => {
     circuit = 'OPEN';
-    const down = failed({ error: worldIsDown() });
+    const down = failed({ error: dependencyIsDown() });
     await router().route(delivery(), down);
     await router().route(delivery(), { ...down, attempts: 0 });
     await router().route(delivery(), failed());
@@ -356,10 +377,10 @@ describe('Whoever watches the trial calls of a circuit', () => {
   });
 
   it('is told of one that leaves by a decision, once it has left', async () => {
-    await router().carryOut(delivery(), 'skip');
-    await router().carryOut(delivery(), 'dead-letter');
+    await router().applyDecision(delivery(), 'skip');
+    await router().applyDecision(delivery(), 'dead-letter');
     accept = () => Promise.reject(new Error('gone'));
-    await router().carryOut(delivery(), 'dead-letter');
+    await router().applyDecision(delivery(), 'dead-letter');
     expect(trials).toEqual(Array(2).fill(`${offset} leaves`));
   });
 });
@@ -400,7 +421,7 @@ describe('What the application chose for an error', () => {
     ['goes to its tier', skipToTier(2), ['tier 2.1 after 3'], []],
     ['goes to the next tier', nextTier(), ['tier 1.1 after 3'], []],
   ])('%s beyond the budget, too', async (_, decision, wentTo, isPaused) => {
-    verdict = { ...verdict, decision, isChosen: true };
+    verdict = { ...verdict, decision, isExplicit: true };
     await poisonAfter(0).route(delivery(), tooLong);
     expect([sent, paused]).toEqual([wentTo, isPaused]);
   });
@@ -410,17 +431,17 @@ describe('What the application chose for an error', () => {
     ['goes to its tier', skipToTier(2), ['tier 2.1 after 3'], []],
     ['that is the ordinary road ends with it', nextTier(), [POISON], []],
   ])('%s as a poison record, too', async (_, decision, wentTo, isPaused) => {
-    verdict = { ...verdict, decision, isChosen: true };
+    verdict = { ...verdict, decision, isExplicit: true };
     await poisonAfter(3).route(delivery(), failed());
     expect([sent, paused]).toEqual([wentTo, isPaused]);
   });
 
   it('is not overtaken by what poisons a record in its place', async () => {
     const again = failed({ ending: 'delivered-again' });
-    verdict = { ...verdict, decision: pauseContainer(), isChosen: true };
+    verdict = { ...verdict, decision: pauseContainer(), isExplicit: true };
     expect(await poisonAfter(3).route(delivery(), again)).toMatchObject(again);
     expect(sent).toEqual([]);
-    verdict = { ...verdict, isChosen: false };
+    verdict = { ...verdict, isExplicit: false };
     await poisonAfter(3).route(delivery(), again);
     expect(sent).toEqual([POISON]);
   });
@@ -428,7 +449,7 @@ describe('What the application chose for an error', () => {
   it('is not overtaken in a batch either, whose records come again first', async () => {
     const batch = { listenerType: 'BATCH', batchRedeliveries: 5 };
     const failure = failed();
-    verdict = { ...verdict, decision: skipToTier(2), isChosen: true };
+    verdict = { ...verdict, decision: skipToTier(2), isExplicit: true };
     expect(await poisonAfter(3, batch).route(delivery(), failure)).toMatchObject(failure);
     expect(sent).toEqual([]);
   });
@@ -436,7 +457,7 @@ describe('What the application chose for an error', () => {
 
 describe('A decision of an operator', () => {
   it('skips', async () => {
-    expect(await router().carryOut(delivery(), 'skip')).toEqual({
+    expect(await router().applyDecision(delivery(), 'skip')).toEqual({
       kind: 'discarded',
       reason: 'skipped',
     });
@@ -445,7 +466,7 @@ describe('A decision of an operator', () => {
 
   it('dead-letters', async () => {
     const waiting = delivery({ redeliveries: 1, failures: 1, calls: 3 });
-    expect(await router().carryOut(waiting, 'dead-letter')).toEqual({
+    expect(await router().applyDecision(waiting, 'dead-letter')).toEqual({
       kind: 'dead-lettered',
       reason: 'MANUAL',
       cause: 'operator',
@@ -453,10 +474,10 @@ describe('A decision of an operator', () => {
     expect(sent).toEqual(['MANUAL operator after 3']);
   });
 
-  it('keeps the story of the failure: only the reason is the operator’s', async () => {
-    const undecided = failed({ error: new RangeError('no stock') });
-    const waiting = delivery({ redeliveries: 1, failures: 1, calls: 3, undecided });
-    await router().carryOut(waiting, 'dead-letter');
+  it('keeps the report of the failure: only the reason is the operator’s', async () => {
+    const lastFailure = failed({ error: new RangeError('no stock') });
+    const waiting = delivery({ redeliveries: 1, failures: 1, calls: 3, lastFailure: lastFailure });
+    await router().applyDecision(waiting, 'dead-letter');
     expect(stories).toMatchObject([
       {
         totalAttempts: 3,
@@ -468,7 +489,7 @@ describe('A decision of an operator', () => {
 
   it('is carried out again where the dead-letter topic does not take the record', async () => {
     accept = () => Promise.reject(new Error('gone'));
-    const outcome = await router().carryOut(delivery(), 'dead-letter');
+    const outcome = await router().applyDecision(delivery(), 'dead-letter');
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 0, error: { message: 'gone' } });
     expect(outcome).not.toHaveProperty('until');
   });
@@ -488,7 +509,7 @@ describe('Whoever counts', () => {
   it('is told why a record was dead-lettered, and where it failed', async () => {
     verdict = { ...verdict, decision: deadLetter() };
     await router({}, 1).route(delivery(), failed());
-    await router().carryOut(delivery(), 'dead-letter');
+    await router().applyDecision(delivery(), 'dead-letter');
     expect(observed).toEqual([
       ['failed', { ...main, tier: 1 }, 'Error'],
       ['dead-lettered', { ...main, tier: 1 }, 'NON_RETRYABLE', expect.any(String)],
@@ -500,8 +521,8 @@ describe('Whoever counts', () => {
     publish = () => Promise.reject(new Error('no leader'));
     const kept = await router().route(delivery(), failed());
     publish = async () => undefined;
-    const { unrouted } = kept as FailedOutcome;
-    await router().route(delivery({ unrouted: unrouted! }), unrouted!);
+    const { pendingRouting } = kept as FailedOutcome;
+    await router().route(delivery({ pendingRouting: pendingRouting! }), pendingRouting!);
     expect(observed).toEqual([
       ['failed', main, 'Error'],
       ['retried', main, 1],
@@ -520,7 +541,7 @@ describe('Whoever counts', () => {
     verdict = { ...verdict, decision: deadLetter() };
     accept = async () => 'discarded';
     await router().route(delivery(), failed());
-    await router().carryOut(delivery(), 'skip');
+    await router().applyDecision(delivery(), 'skip');
     expect(observed).toEqual([['failed', main, 'Error']]);
   });
 });

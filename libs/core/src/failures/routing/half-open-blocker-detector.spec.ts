@@ -3,14 +3,14 @@ import type {
   CircuitState,
   CircuitTransition,
 } from '../../model/states/circuit-breaker.js';
-import type { RecordPlace } from '../../model/states/half-open-blocker.js';
-import { TrialWatch } from './half-open-blocker-detector.js';
+import type { RecordPosition } from '../../model/states/half-open-blocker.js';
+import { HalfOpenBlockerDetector } from './half-open-blocker-detector.js';
 
 let told: string[];
 let become: (to: CircuitState, calls?: number) => void;
-let watch: TrialWatch;
+let watch: HalfOpenBlockerDetector;
 
-const placeOf = (offset: number): RecordPlace => ({ topic: 'orders', partition: 1, offset });
+const placeOf = (offset: number): RecordPosition => ({ topic: 'orders', partition: 1, offset });
 const [gone, other] = [placeOf(7), placeOf(8)];
 
 beforeEach(() => {
@@ -25,17 +25,17 @@ beforeEach(() => {
     return quiet;
   };
   const logger = { debug: quiet, info: quiet, warn: quiet, error };
-  watch = new TrialWatch('orders', { onTransition }, logger);
+  watch = new HalfOpenBlockerDetector('orders', { onTransition }, logger);
   become('OPEN', 5);
 });
 
 /** Half open until these have failed; `calls` counts those that went well, too. */
-function cycle(failed: readonly RecordPlace[], calls = failed.length): void {
+function cycle(failed: readonly RecordPosition[], calls = failed.length): void {
   become('HALF_OPEN');
-  for (const record of failed.slice(0, -1)) watch.stays(record);
+  for (const record of failed.slice(0, -1)) watch.onRecordKept(record);
   become('OPEN', calls);
   // The circuit hears of a call before its record comes to the router.
-  for (const record of failed.slice(-1)) watch.stays(record);
+  for (const record of failed.slice(-1)) watch.onRecordKept(record);
 }
 
 const times = (count: number, work: () => void): void => {
@@ -62,7 +62,7 @@ describe('A record that alone has all trial calls of its circuit', () => {
   it('stays named while it is tried once more', () => {
     times(3, () => cycle([gone, gone]));
     become('HALF_OPEN');
-    watch.stays(gone);
+    watch.onRecordKept(gone);
     expect(watch.record).toEqual(gone);
   });
 
@@ -98,16 +98,16 @@ describe('A record that alone has all trial calls of its circuit', () => {
     become('HALF_OPEN');
     become('CLOSED');
     expect(watch.record).toBeUndefined();
-    watch.stays(gone);
+    watch.onRecordKept(gone);
     become('OPEN', 1);
     expect(watch.record).toBeUndefined();
   });
 
   it('is named no more once somebody let it go; what becomes of others changes nothing', () => {
     times(3, () => cycle([gone]));
-    watch.leaves(other);
+    watch.onRecordRemoved(other);
     expect(watch.record).toEqual(gone);
-    watch.leaves(placeOf(7));
+    watch.onRecordRemoved(placeOf(7));
     expect(watch.record).toBeUndefined();
   });
 });

@@ -36,7 +36,7 @@ const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
   ),
 );
 
-interface Past {
+interface RetryState {
   /** Where it was written first: names are never made of the name of a retry topic. */
   readonly source: string;
   readonly count: number;
@@ -59,13 +59,13 @@ export class KafkaErrorHandler {
 
   /** Resolves with the topic that has the record. Rejects with DltPublishException: then only its own topic has it. */
   routeToDlq(record: BrokerRecord, error: Error): Promise<string> {
-    const { source, count } = this.#pastOf(record);
+    const { source, count } = this.#retryStateOf(record);
     return this.#write(record, error, `${source}-dlq`, count);
   }
 
   /** To the retry topic as long as the record was there fewer than `maxRetries` times. */
   routeToRetryOrDlq(record: BrokerRecord, error: Error, maxRetries: number): Promise<string> {
-    const { source, count } = this.#pastOf(record);
+    const { source, count } = this.#retryStateOf(record);
     const topic = this.getRetryTopic(source);
     return topic === null || count >= maxRetries
       ? this.routeToDlq(record, error)
@@ -79,7 +79,7 @@ export class KafkaErrorHandler {
     retryCount: number,
   ): Promise<string> {
     const { key, value } = record;
-    const headers = [...othersOf(record), ...this.#headers(record, error, retryCount)];
+    const headers = [...foreignHeaders(record), ...this.#headers(record, error, retryCount)];
     const timestamp = this.parts.runtime.now();
     try {
       const outgoing = { topic, key, value, headers, timestamp };
@@ -94,7 +94,7 @@ export class KafkaErrorHandler {
   }
 
   /** Who makes a new event out of a retried one copies its headers along: they count only where they can be true. */
-  #pastOf({ topic, headers }: BrokerRecord): Past {
+  #retryStateOf({ topic, headers }: BrokerRecord): RetryState {
     const said = headerText(headers, PLAIN_HEADERS.originalTopic);
     const isTrue = said !== undefined && (said === topic || this.getRetryTopic(said) === topic);
     return isTrue ? { source: said, count: retryCountOf(headers) } : { source: topic, count: 0 };
@@ -108,7 +108,7 @@ export class KafkaErrorHandler {
     const { exceptionDetail = 'full', redact } = this.#options;
     const { message = '', className } = describeError(error, { exceptionDetail, redact });
     return headersOf({
-      [PLAIN_HEADERS.originalTopic]: this.#pastOf(record).source,
+      [PLAIN_HEADERS.originalTopic]: this.#retryStateOf(record).source,
       [PLAIN_HEADERS.exceptionMessage]: message,
       [PLAIN_HEADERS.exceptionClass]: className,
       [PLAIN_HEADERS.failureTimestamp]: new Date(this.parts.runtime.now()).toISOString(),
@@ -126,6 +126,6 @@ function retryCountOf(headers: readonly RecordHeader[]): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
-function othersOf({ headers }: BrokerRecord): readonly RecordHeader[] {
+function foreignHeaders({ headers }: BrokerRecord): readonly RecordHeader[] {
   return headers.filter(({ key }) => !plainProfile.owns(key));
 }

@@ -4,7 +4,7 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
 import { faultOf } from '../faults/fault-of.js';
 
-export interface WorldFailuresParts {
+export interface OutagePolicyParts {
   readonly binding: Pick<ResolvedBinding, 'circuitBreaker'>;
   readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
 }
@@ -13,16 +13,16 @@ export interface WorldFailuresParts {
  * What the handler needs is down. Where a circuit breaker watches, it decides about that: the
  * record stays in its place, and an outage does not empty the main topic into the retry topics.
  */
-export class WorldFailures {
-  constructor(private readonly parts: WorldFailuresParts) {}
+export class OutagePolicy {
+  constructor(private readonly parts: OutagePolicyParts) {}
 
   /**
    * A circuit that stays closed although this record alone has given it enough to judge by says
    * that the others are well: then it is the record's own trouble, and it goes the ordinary road.
    */
-  isToBlame({ failures, redeliveries }: Delivery, { error, ending }: FailedOutcome): boolean {
+  keepsInPlace({ failures, redeliveries }: Delivery, { error, ending }: FailedOutcome): boolean {
     const { breaker, binding } = this.parts;
-    if (!breaker || ending === 'circuit-open' || faultOf(error) !== 'world') return false;
+    if (!breaker || ending === 'circuit-open' || faultOf(error) !== 'dependency') return false;
     const deliveries = (failures ?? redeliveries) + 1;
     return breaker.state !== 'CLOSED' || deliveries < binding.circuitBreaker.minimumNumberOfCalls;
   }

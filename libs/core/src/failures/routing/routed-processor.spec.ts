@@ -9,7 +9,7 @@ import {
 } from '../../model/outcomes/outcome.js';
 import { routed } from './routed-processor.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';
-import type { TierEntrance } from '../retry-topics/retry-topic-filter.js';
+import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
 
 const bad: FailedOutcome = { kind: 'failed', error: new Error('bad') };
 const retried: Outcome = { kind: 'retried', tier: 1, delivery: 1 };
@@ -23,13 +23,13 @@ const router = {
     routes.push(record.offset);
     return record.offset >= 90 ? bad : retried;
   },
-  carryOut: async (): Promise<Outcome> => lettered,
+  applyDecision: async (): Promise<Outcome> => lettered,
 };
 
 const entrance = {
   isForeign: ({ partition }: BrokerRecord) => partition === 99,
   dueAt: ({ offset }: BrokerRecord) => offset * 1_000,
-} as TierEntrance;
+} as RetryTopicFilter;
 
 const delivery = (offset: number, given: Partial<Delivery> = {}, partition = 0): Delivery => ({
   record: recordOf({ offset, partition }),
@@ -80,12 +80,14 @@ describe('One record after the other', () => {
   });
 
   it('one that could not be written is seen to again without its handler', async () => {
-    expect(await processor(() => succeeded).process(delivery(1, { unrouted: bad }))).toBe(retried);
+    expect(await processor(() => succeeded).process(delivery(1, { pendingRouting: bad }))).toBe(
+      retried,
+    );
     expect([handled, routes]).toEqual([[], [1]]);
   });
 
   it('one that was decided about does not reach its handler', async () => {
-    const decided = delivery(1, { decision: 'dead-letter', unrouted: bad });
+    const decided = delivery(1, { decision: 'dead-letter', pendingRouting: bad });
     expect(await processor(() => succeeded).process(decided)).toBe(lettered);
     expect(handled).toEqual([]);
   });
@@ -176,10 +178,10 @@ describe('A slice', () => {
     const slice = [
       delivery(1),
       delivery(2, {}, 99),
-      delivery(3, { unrouted: bad }),
+      delivery(3, { pendingRouting: bad }),
       delivery(4),
       delivery(5),
-      delivery(95, { unrouted: bad }),
+      delivery(95, { pendingRouting: bad }),
       delivery(96),
     ];
     expect(await stretchesOf(inner, slice)).toEqual([

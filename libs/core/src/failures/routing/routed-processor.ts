@@ -1,14 +1,14 @@
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { isFinal, type Outcome, type RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { FailureRouter } from './failure-router.js';
-import type { TierEntrance } from '../retry-topics/retry-topic-filter.js';
+import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
 
 export interface RoutedProcessorParts {
   /** What handles the records. */
   readonly inner: RecordProcessor;
-  readonly router: Pick<FailureRouter, 'route' | 'carryOut'>;
+  readonly router: Pick<FailureRouter, 'route' | 'applyDecision'>;
   /** Of a retry topic. */
-  readonly entrance?: TierEntrance;
+  readonly entrance?: RetryTopicFilter;
 }
 
 const foreign: Outcome = Object.freeze({ kind: 'discarded', reason: 'foreign' });
@@ -32,8 +32,8 @@ export function routed({ inner, router, entrance }: RoutedProcessorParts): Recor
 class RoutedProcessor {
   constructor(
     private readonly inner: RecordProcessor,
-    private readonly router: Pick<FailureRouter, 'route' | 'carryOut'>,
-    private readonly entrance: TierEntrance | undefined,
+    private readonly router: Pick<FailureRouter, 'route' | 'applyDecision'>,
+    private readonly entrance: RetryTopicFilter | undefined,
   ) {}
 
   process(delivery: Delivery): Outcome | Promise<Outcome> {
@@ -45,7 +45,7 @@ class RoutedProcessor {
   }
 
   /** Not to be handled, or handled before and not written to where it belongs. */
-  isForRouterAlone({ record, decision, unrouted }: Delivery): boolean {
+  isForRouterAlone({ record, decision, pendingRouting: unrouted }: Delivery): boolean {
     return (
       decision !== undefined || unrouted !== undefined || this.entrance?.isForeign(record) === true
     );
@@ -54,8 +54,8 @@ class RoutedProcessor {
   withoutHandler(delivery: Delivery): Outcome | Promise<Outcome> {
     if (this.entrance?.isForeign(delivery.record)) return foreign;
     return delivery.decision === undefined
-      ? this.router.route(delivery, delivery.unrouted!)
-      : this.router.carryOut(delivery, delivery.decision);
+      ? this.router.route(delivery, delivery.pendingRouting!)
+      : this.router.applyDecision(delivery, delivery.decision);
   }
 
   finish(delivery: Delivery, outcome: Outcome): Outcome | Promise<Outcome> {

@@ -1,6 +1,6 @@
 import type { BrokerRecord, TopicPartition } from '@nest-event-bus/broker';
 import type { Assignment } from '../records/assignment.js';
-import type { FailedBefore } from './failed-before.js';
+import type { FailureSummary } from './failed-before.js';
 import type { FailedOutcome } from './outcome.js';
 
 /** `dead-letter` gives the record up, `skip` lets the watermark pass it without a trace but in the log. */
@@ -25,13 +25,13 @@ export interface Delivery {
   /** Calls of the handler in the deliveries that failed. */
   readonly calls?: number;
   /** How they failed. */
-  readonly failedBefore?: FailedBefore;
+  readonly failureSummary?: FailureSummary;
   /** It failed for good in an earlier delivery and could not be written to where it belongs; the handler is not called. */
-  readonly unrouted?: FailedOutcome;
+  readonly pendingRouting?: FailedOutcome;
   /** What somebody decided about a record whose partition waited for a decision; the handler is not called. */
   readonly decision?: RecordDecision;
   /** Its latest failure before that. */
-  readonly undecided?: FailedOutcome;
+  readonly lastFailure?: FailedOutcome;
   /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. No sooner than it was due. */
   readonly receivedAt: number;
   /** The same by the monotonic clock, from which its budget counts. Left out: it is reckoned by the other one. */
@@ -44,7 +44,7 @@ export interface Delivery {
    * Its handler has answered, and what it did is being put down: that takes as long as the world is
    * broken, and is no time of the handler's. With what it waits for, if it does. Left out: nobody counts.
    */
-  settles?(trouble?: Error): void;
+  onHandlerReturned?(trouble?: Error): void;
   /** Created at first access. Aborts when the partition is taken away or the drain time is over. */
   readonly signal: AbortSignal;
   /**
@@ -54,5 +54,5 @@ export interface Delivery {
    */
   readonly waitSignal?: AbortSignal;
   /** Whether `waitSignal` is aborted, without creating it: nothing is to begin any more. Left out: the signal tells. */
-  readonly isCalledOff?: boolean;
+  readonly isCancelled?: boolean;
 }

@@ -1,7 +1,7 @@
 import type { BrokerRecord, OutgoingRecord } from '@nest-event-bus/broker';
 import type { Delivery } from './delivery.js';
 import type { DltCause, DltReason } from '../records/dlt-record.js';
-import type { FailedBefore } from './failed-before.js';
+import type { FailureSummary } from './failed-before.js';
 
 /** What became of a delivery. `failed` and `handed-back` keep the watermark where it is; the others let it pass. */
 export type Outcome =
@@ -30,14 +30,14 @@ export interface FailedOutcome {
   /** When the first of them failed: milliseconds since 1970. Left out where that is now. */
   readonly failedSince?: number;
   /** For the next delivery, where the record stays in its place. */
-  readonly remember?: FailedBefore;
+  readonly failureSummary?: FailureSummary;
   /** Until the record is delivered again. Left out where intake's own backoff decides. */
   readonly delayMs?: number;
   /**
    * It could not be written to where it belongs: that is tried again, and the handler is not
    * called for it. The failure by which it was to leave.
    */
-  readonly unrouted?: FailedOutcome;
+  readonly pendingRouting?: FailedOutcome;
   /** Its partition waits until somebody decides what becomes of the record. */
   readonly until?: 'decided';
 }

@@ -47,4 +47,4 @@ export const tierHeaders = (tier: number) => ({
 });
 
 /** Those of a newer version, too. */
-export const isOfTheBus = (name: string): boolean => name.startsWith('x-eventbus-');
+export const hasEventBusPrefix = (name: string): boolean => name.startsWith('x-eventbus-');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import { readTrail } from './retry-trail.js';
+import { readRetryHistory } from './retry-trail.js';
 
 type Values = Readonly<Record<string, string | Buffer>>;
 
@@ -56,7 +56,7 @@ const NEVER_FAILED = {
 
 describe('the trail of a record in a retry topic', () => {
   it('is all that its headers tell', () => {
-    expect(readTrail(record(PAST), 2)).toEqual({
+    expect(readRetryHistory(record(PAST), 2)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,
       tier: 2,
@@ -71,7 +71,7 @@ describe('the trail of a record in a retry topic', () => {
   });
 
   it('begins here where somebody else wrote the record', () => {
-    expect(readTrail(record(), 1)).toEqual({
+    expect(readRetryHistory(record(), 1)).toEqual({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
       tier: 1,
@@ -81,12 +81,16 @@ describe('the trail of a record in a retry topic', () => {
   });
 
   it('takes no delivery of another tier for one of this', () => {
-    expect(readTrail(record(PAST), 1)).toMatchObject({ tier: 1, delivery: 1, attemptsInTier: 5 });
+    expect(readRetryHistory(record(PAST), 1)).toMatchObject({
+      tier: 1,
+      delivery: 1,
+      attemptsInTier: 5,
+    });
   });
 
   it('believes no half of a position', () => {
     const damaged = { ...PAST, 'original-offset': 'seventeen' };
-    expect(readTrail(record(damaged), 2)).toMatchObject({
+    expect(readRetryHistory(record(damaged), 2)).toMatchObject({
       original: { topic: 'orders.retry-2', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
       totalAttempts: 12,
@@ -94,11 +98,14 @@ describe('the trail of a record in a retry topic', () => {
   });
 
   it('counts what the tiers counted where the total is lost', () => {
-    expect(readTrail(record({ ...PAST, 'total-attempts': '' }), 2).totalAttempts).toBe(12);
+    expect(readRetryHistory(record({ ...PAST, 'total-attempts': '' }), 2).totalAttempts).toBe(12);
   });
 
   it('keeps a tier of which only one header is left', () => {
-    const { tierHistory } = readTrail(record({ 'tier1-attempts': '2', 'retry-timestamp': '8' }), 2);
+    const { tierHistory } = readRetryHistory(
+      record({ 'tier1-attempts': '2', 'retry-timestamp': '8' }),
+      2,
+    );
     const exceptionClass = 'unknown';
     expect(tierHistory).toEqual([{ tier: 1, exceptionClass, exhaustedAt: 8, attempts: 2 }]);
   });
@@ -106,7 +113,7 @@ describe('the trail of a record in a retry topic', () => {
   it('knows the headers of an older and of a newer version', () => {
     const older = record(PAST);
     const newer = record({ ...PAST, version: '99', 'not-known-here': 'x' });
-    expect(readTrail(newer, 2)).toEqual(readTrail(older, 2));
+    expect(readRetryHistory(newer, 2)).toEqual(readRetryHistory(older, 2));
   });
 
   it('never throws, whatever the headers are, and counts nothing below zero', () => {
@@ -115,7 +122,7 @@ describe('the trail of a record in a retry topic', () => {
     const damaged = fc.dictionary(fc.constantFrom(...names), bytes);
     fc.assert(
       fc.property(damaged, fc.nat(4), (values, tier) => {
-        const trail = readTrail(record(values), tier);
+        const trail = readRetryHistory(record(values), tier);
         expect(trail.delivery).toBeGreaterThanOrEqual(1);
         for (const count of [trail.totalAttempts, trail.attemptsInTier, trail.replayCount])
           expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
@@ -124,7 +131,7 @@ describe('the trail of a record in a retry topic', () => {
   });
 
   it('knows as many tiers as a binding may have', () => {
-    const { tierHistory } = readTrail(
+    const { tierHistory } = readRetryHistory(
       record({ 'tier99-attempts': '1', 'tier100-attempts': '2', 'tier101-attempts': '3' }),
       2,
     );
@@ -136,13 +143,13 @@ describe('the trail of a record in a retry topic', () => {
 
   it('begins here where the topic that it names cannot be one', () => {
     const topic = 'x'.repeat(250);
-    expect(readTrail(record({ ...PAST, 'original-topic': topic }), 2).original).toEqual({
+    expect(readRetryHistory(record({ ...PAST, 'original-topic': topic }), 2).original).toEqual({
       topic: 'orders.retry-2',
       partition: 1,
       offset: 5n,
     });
     const longest = 'x'.repeat(249);
-    expect(readTrail(record({ ...PAST, 'original-topic': longest }), 2).original.topic).toBe(
+    expect(readRetryHistory(record({ ...PAST, 'original-topic': longest }), 2).original.topic).toBe(
       longest,
     );
   });
@@ -151,7 +158,7 @@ describe('the trail of a record in a retry topic', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, tier) => [`tier${tier}-attempts`, '1']),
     );
-    expect(readTrail(record(many), 1).tierHistory.length).toBeLessThanOrEqual(101);
+    expect(readRetryHistory(record(many), 1).tierHistory.length).toBeLessThanOrEqual(101);
   });
 });
 
@@ -159,7 +166,7 @@ describe('the trail of a record on the main topic', () => {
   const main = { topic: 'orders' };
 
   it('begins anew, but says where it came from and how often it was replayed', () => {
-    expect(readTrail(record(PAST, main), 0)).toEqual({
+    expect(readRetryHistory(record(PAST, main), 0)).toEqual({
       original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n },
       originalTimestamp: 1_000,
       tier: 0,
@@ -169,7 +176,7 @@ describe('the trail of a record on the main topic', () => {
   });
 
   it('is none of an event whose producer copied the headers of one from another topic', () => {
-    expect(readTrail(record(PAST, { topic: 'invoices' }), 0)).toEqual({
+    expect(readRetryHistory(record(PAST, { topic: 'invoices' }), 0)).toEqual({
       original: { topic: 'invoices', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
       tier: 0,
@@ -179,14 +186,14 @@ describe('the trail of a record on the main topic', () => {
   });
 
   it('is none of an event whose producer copied the headers of one that was retried, in the same topic', () => {
-    expect(readTrail(record({ ...PAST, 'replay-count': '0' }, main), 0)).toMatchObject({
+    expect(readRetryHistory(record({ ...PAST, 'replay-count': '0' }, main), 0)).toMatchObject({
       original: { topic: 'orders', partition: 1, offset: 5n },
       originalTimestamp: 9_000,
     });
   });
 
   it('counts replays where the position is lost', () => {
-    expect(readTrail(record({ 'replay-count': '2' }, main), 0)).toMatchObject({
+    expect(readRetryHistory(record({ 'replay-count': '2' }, main), 0)).toMatchObject({
       original: { topic: 'orders', partition: 1, offset: 5n },
       replayCount: 2,
     });

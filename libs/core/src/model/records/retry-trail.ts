@@ -7,7 +7,7 @@ import type { TierFailureRecord } from './tier-failure-record.js';
 import { readTierHistory } from './tier-history.js';
 
 /** What a record says of its past, before it is handled once more. */
-export interface RetryTrail {
+export interface RetryHistory {
   readonly original: OriginalPosition;
   /** Milliseconds since 1970, as are the others. */
   readonly originalTimestamp: number;
@@ -32,9 +32,9 @@ export interface RetryTrail {
  * what an earlier life left in its headers counts no more, but where it came from and how often it
  * was replayed do.
  */
-export function readTrail(record: BrokerRecord, tier: number): RetryTrail {
+export function readRetryHistory(record: BrokerRecord, tier: number): RetryHistory {
   const origin = originOf(record, tier);
-  return tier === 0 ? { ...origin, ...NO_PAST } : { ...origin, ...pastOf(record, tier) };
+  return tier === 0 ? { ...origin, ...NO_FAILURES } : { ...origin, ...pastOf(record, tier) };
 }
 
 /**
@@ -46,10 +46,10 @@ export function isReplay(record: BrokerRecord): boolean {
   return said === record.topic && replaysOf(record) > 0;
 }
 
-type Origin = Pick<RetryTrail, 'original' | 'originalTimestamp' | 'replayCount'>;
-type Past = Omit<RetryTrail, keyof Origin>;
+type Origin = Pick<RetryHistory, 'original' | 'originalTimestamp' | 'replayCount'>;
+type EarlierFailures = Omit<RetryHistory, keyof Origin>;
 
-const NO_PAST: Past = Object.freeze({
+const NO_FAILURES: EarlierFailures = Object.freeze({
   tier: 0,
   delivery: 1,
   totalAttempts: 0,
@@ -81,7 +81,7 @@ function replaysOf({ headers }: BrokerRecord): number {
   return headerCount(headers, EVENTBUS_HEADERS.replayCount) ?? 0;
 }
 
-function pastOf({ headers, timestamp }: BrokerRecord, tier: number): Past {
+function pastOf({ headers, timestamp }: BrokerRecord, tier: number): EarlierFailures {
   const count = (name: string): number | undefined => headerCount(headers, name);
   const writtenAt = count(EVENTBUS_HEADERS.retryTimestamp) ?? timestamp;
   const history = readTierHistory(headers, writtenAt);

@@ -6,6 +6,6 @@ export function bindingKey(cluster: string, name: string): string {
   return `${cluster}:${name}`;
 }
 
-export function nameOf(ref: BindingRef): string {
+export function bindingNameOf(ref: BindingRef): string {
   return typeof ref === 'string' ? ref : ref.name;
 }

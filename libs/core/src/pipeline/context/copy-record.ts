@@ -1,7 +1,7 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
 
 /** A record of its own bytes: whoever writes into it changes no other. */
-export function rawCopy(record: BrokerRecord): BrokerRecord {
+export function copyRecord(record: BrokerRecord): BrokerRecord {
   const { topic, partition, offset, timestamp, leaderEpoch, key, value, headers, sizeInBytes } =
     record;
   return {
@@ -11,15 +11,15 @@ export function rawCopy(record: BrokerRecord): BrokerRecord {
     timestamp,
     leaderEpoch,
     sizeInBytes,
-    key: copied(key),
-    value: copied(value),
+    key: copyBytes(key),
+    value: copyBytes(value),
     headers: headers.map((header): RecordHeader => ({
       key: header.key,
-      value: copied(header.value),
+      value: copyBytes(header.value),
     })),
   };
 }
 
-function copied(bytes: Buffer | null): Buffer | null {
+function copyBytes(bytes: Buffer | null): Buffer | null {
   return bytes && Buffer.from(bytes);
 }

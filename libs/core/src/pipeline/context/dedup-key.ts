@@ -1,10 +1,10 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { OriginalPosition } from '../../model/records/original-position.js';
-import { readTrail } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-trail.js';
 
 /** Where the record was first written: a copy in a retry topic has the key of the original. */
 export function dedupKeyOf(record: BrokerRecord, tier: number): string {
-  return positionKey(readTrail(record, tier).original);
+  return positionKey(readRetryHistory(record, tier).original);
 }
 
 export function positionKey({ topic, partition, offset }: OriginalPosition): string {

@@ -6,10 +6,10 @@ import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
-import { readTrail } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-trail.js';
 import { dedupKeyOf } from './dedup-key.js';
 import type { EventTypeSource } from '../decoding/event-type-source.js';
-import { rawCopy } from './copy-record.js';
+import { copyRecord } from './copy-record.js';
 import { RecordLogger } from './record-logger.js';
 import { RecordOutputs } from '../transactions/record-outputs.js';
 
@@ -35,7 +35,7 @@ export class ReceivedContext implements EventContext {
   #raw: BrokerRecord | undefined;
   #outputs: RecordOutputs | undefined;
   #outcome: Outcome | undefined;
-  #isSettled = false;
+  #isClosed = false;
 
   /** Each call of the handler has a context of its own: what is left of an earlier one has no say in it. */
   constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
@@ -67,7 +67,7 @@ export class ReceivedContext implements EventContext {
     const { tier } = this.#source;
     const call = this.#call;
     if (tier === 0) return { call, delivery: failures + 1, tier, total: calls + call };
-    const { delivery, totalAttempts } = readTrail(record, tier);
+    const { delivery, totalAttempts } = readRetryHistory(record, tier);
     return { call, delivery, tier, total: totalAttempts + calls + call };
   }
 
@@ -88,7 +88,7 @@ export class ReceivedContext implements EventContext {
   }
 
   get raw(): BrokerRecord {
-    return (this.#raw ??= rawCopy(this.#delivery.record));
+    return (this.#raw ??= copyRecord(this.#delivery.record));
   }
 
   get transaction(): RecordTransaction {
@@ -100,45 +100,45 @@ export class ReceivedContext implements EventContext {
         false,
       );
     this.#outputs = new RecordOutputs();
-    if (this.#isSettled) this.#outputs.end();
+    if (this.#isClosed) this.#outputs.close();
     return this.#outputs;
   }
 
   acknowledge(): void {
-    this.#settleOn('acknowledge()', acknowledged);
+    this.#setOutcome('acknowledge()', acknowledged);
   }
 
   deadLetter(reason = 'The handler gave the record up.'): void {
     const error = new DeadLetterRequestedException(reason);
     const attempts = this.#call;
-    this.#settleOn('deadLetter()', { kind: 'failed', error, attempts, ending: 'given-up' });
+    this.#setOutcome('deadLetter()', { kind: 'failed', error, attempts, ending: 'given-up' });
   }
 
   handBack({ delayMs }: { readonly delayMs?: number } = {}): void {
     if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) {
       throw new RangeError(`handBack({ delayMs }) takes milliseconds from 0 on, not ${delayMs}.`);
     }
-    this.#settleOn('handBack()', { kind: 'handed-back', delayMs });
+    this.#setOutcome('handBack()', { kind: 'handed-back', delayMs });
   }
 
   /** What the handler that returned has made of its record. Nothing changes it afterwards. */
-  settle(): Outcome {
-    this.#end();
+  outcomeAfterReturn(): Outcome {
+    this.#close();
     if (this.#outcome === acknowledged) return this.#withOutputs(succeeded);
     if (this.#outcome) return this.#outcome;
     return this.#source.binding.ack === 'manual' ? handedBack : this.#withOutputs(succeeded);
   }
 
   /** The same for one that threw: undefined where the error decides. A record that was to be given back is not, after a failure. */
-  settleThrown(): Outcome | undefined {
-    this.#end();
+  outcomeAfterThrow(): Outcome | undefined {
+    this.#close();
     if (this.#outcome === acknowledged) return this.#withOutputs(acknowledged);
     return this.#outcome?.kind === 'handed-back' ? undefined : this.#outcome;
   }
 
-  #end(): void {
-    this.#isSettled = true;
-    this.#outputs?.end();
+  #close(): void {
+    this.#isClosed = true;
+    this.#outputs?.close();
   }
 
   #withOutputs(outcome: Outcome): Outcome {
@@ -147,8 +147,8 @@ export class ReceivedContext implements EventContext {
   }
 
   /** The last word counts, but nothing takes an acknowledgement back. */
-  #settleOn(word: string, outcome: Outcome): void {
-    if (this.#isSettled) {
+  #setOutcome(word: string, outcome: Outcome): void {
+    if (this.#isClosed) {
       this.log.warn(`${word} came after the handler had returned: it has no effect any more.`);
       return;
     }

@@ -28,11 +28,11 @@ export class ReceivedHeaders implements EventHeaders {
   }
 
   get(name: string): string | undefined {
-    return this.#added(name) ?? headerText(this.#headers, name);
+    return this.#addedValue(name) ?? headerText(this.#headers, name);
   }
 
   getAll(name: string): readonly string[] {
-    const added = this.#added(name);
+    const added = this.#addedValue(name);
     if (added !== undefined) return [added];
     return this.#headers.flatMap(({ key, value }) =>
       key === name && value !== null ? [value.toString('utf8')] : [],
@@ -56,7 +56,7 @@ export class ReceivedHeaders implements EventHeaders {
     );
   }
 
-  #added(name: string): string | undefined {
+  #addedValue(name: string): string | undefined {
     switch (ADDED.indexOf(name)) {
       case 0:
         return this.#receiver.binding;

@@ -1,9 +1,8 @@
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
-import { isPromiseLike } from '../promise-like.js';
+import { isPromiseLike } from '../is-promise-like.js';
 import type { AvroType } from './avro-package.js';
 import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
-import { plainCopy } from './plain-copy.js';
 import { readWireFormat, writeWireFormat } from './wire-format.js';
 
 /** Asynchronous only until the schema is known. */
@@ -25,6 +24,16 @@ async function decodeLater(type: Promise<AvroType>, body: Buffer): Promise<unkno
 
 function decode(type: AvroType, body: Buffer): unknown {
   return plainCopy(type.fromBuffer(body));
+}
+
+/**
+ * Plain objects of the records that avsc makes, which have classes of their own: schemas, payload
+ * classes and `toEqual` look at plain ones alike. What a map key may have made a prototype stays behind.
+ */
+function plainCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainCopy);
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainCopy(inner)]));
 }
 
 /** Writes by the latest schema of the topic's subject; it never registers one. */

@@ -1,4 +1,4 @@
-import { avroLong } from './avro-long.js';
+import { createLongType } from './create-long-type.js';
 import type { AvroPackage, AvroSchemaOptions, AvroType } from './avro-package.js';
 
 const NUMBERS: readonly string[] = ['int', 'abstract:long', 'float', 'double'];
@@ -8,7 +8,7 @@ export class AvroParser {
   readonly #registry: Record<string, AvroType>;
 
   constructor(private readonly avro: AvroPackage) {
-    this.#registry = { long: avroLong(avro) };
+    this.#registry = { long: createLongType(avro) };
   }
 
   parse(schema: string): AvroType {

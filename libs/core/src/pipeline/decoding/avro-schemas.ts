@@ -6,11 +6,11 @@ import type {
   SchemaReference,
   SchemaRegistryClient,
 } from './schema-registry-client.js';
-import { SharedLookups } from './shared-lookups.js';
+import { LookupCache } from './lookup-cache.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
 /** What `latest` means may change, so it is asked again after a while. */
-const LATEST_MS = 60_000;
+const LATEST_TTL_MS = 60_000;
 
 export interface LatestSchema {
   readonly id: number;
@@ -27,12 +27,12 @@ export interface AvroSchemasParts {
 
 /** The types behind the ids in records. A schema never changes under its id, so it is asked for once. */
 export class AvroSchemas {
-  readonly #byId: SharedLookups<number, AvroType>;
-  readonly #latest: SharedLookups<string, LatestSchema>;
+  readonly #byId: LookupCache<number, AvroType>;
+  readonly #latest: LookupCache<string, LatestSchema>;
 
   constructor(private readonly parts: AvroSchemasParts) {
-    this.#byId = new SharedLookups(parts.cacheSize);
-    this.#latest = new SharedLookups(parts.cacheSize);
+    this.#byId = new LookupCache(parts.cacheSize);
+    this.#latest = new LookupCache(parts.cacheSize);
   }
 
   byId(id: number): AvroType | Promise<AvroType> {
@@ -41,7 +41,7 @@ export class AvroSchemas {
 
   latestOf(subject: string): LatestSchema | Promise<LatestSchema> {
     const known = this.#latest.get(subject);
-    return known && this.parts.runtime.monotonic() - known.askedAt < LATEST_MS
+    return known && this.parts.runtime.monotonic() - known.askedAt < LATEST_TTL_MS
       ? known
       : this.#latest.find(subject, this.#findLatest);
   }
@@ -63,12 +63,12 @@ export class AvroSchemas {
   async #typeOf({ type, schema, references }: RegisteredSchema): Promise<AvroType> {
     if (type !== 'AVRO') throw new UnreadableValueError(`its schema is ${type} and not Avro`);
     const parser = new AvroParser(this.parts.avro);
-    await this.#define(references, parser, new Set());
+    await this.#parseReferences(references, parser, new Set());
     return parser.parse(schema);
   }
 
   /** What a schema refers to comes first, each of it once. */
-  async #define(
+  async #parseReferences(
     references: readonly SchemaReference[],
     parser: AvroParser,
     seen: Set<string>,
@@ -78,7 +78,7 @@ export class AvroSchemas {
       if (seen.has(name)) continue;
       seen.add(name);
       const found = await this.parts.client.schemaOf(subject, version);
-      await this.#define(found.references, parser, seen);
+      await this.#parseReferences(found.references, parser, seen);
       parser.parse(found.schema);
     }
   }

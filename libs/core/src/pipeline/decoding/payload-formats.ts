@@ -6,7 +6,7 @@ import type { ResolvedFormats } from '../../config/resolving/resolve-formats.js'
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { Serializer } from '../../model/extension-points/serializer.js';
-import { rawCopy } from '../context/copy-record.js';
+import { copyRecord } from '../context/copy-record.js';
 import { AvroDeserializer, AvroSerializer } from './avro-format.js';
 import { loadAvro, type AvroPackage } from './avro-package.js';
 import { AvroSchemas } from './avro-schemas.js';
@@ -31,7 +31,7 @@ type BindingFormats = Pick<ResolvedBinding, 'name'> & ResolvedFormats;
 
 /** How each binding reads and writes its values. Sessions, retry tiers and the publisher share what was looked up. */
 export class PayloadFormats {
-  readonly #made = new WeakMap<BindingFormats, PayloadFormat>();
+  readonly #created = new WeakMap<BindingFormats, PayloadFormat>();
   #avro: AvroPackage | undefined;
 
   constructor(
@@ -47,26 +47,26 @@ export class PayloadFormats {
     try {
       this.#avro = await this.load();
     } catch (cause) {
-      throw missingPackage(avro, cause);
+      throw missingPackageError(avro, cause);
     }
   }
 
   of(binding: BindingFormats): PayloadFormat {
-    const made = this.#made.get(binding) ?? this.#make(binding);
-    this.#made.set(binding, made);
+    const made = this.#created.get(binding) ?? this.#create(binding);
+    this.#created.set(binding, made);
     return made;
   }
 
-  #make(binding: BindingFormats): PayloadFormat {
+  #create(binding: BindingFormats): PayloadFormat {
     const { deserializer } = binding;
     const format =
       typeof deserializer === 'string'
-        ? this.#named(deserializer, binding)
-        : { deserializer: withCopies(deserializer), serializer: buffersOnly(deserializer.name) };
+        ? this.#createNamed(deserializer, binding)
+        : { deserializer: readingCopies(deserializer), serializer: buffersOnly(deserializer.name) };
     return { ...format, serializer: binding.serializer ?? format.serializer };
   }
 
-  #named(name: FormatName, binding: BindingFormats): PayloadFormat {
+  #createNamed(name: FormatName, binding: BindingFormats): PayloadFormat {
     switch (name) {
       case 'json':
         return { deserializer: jsonDeserializer, serializer: jsonSerializer };
@@ -103,17 +103,17 @@ export class PayloadFormats {
 }
 
 /** What it gives may be the bytes themselves, and a handler write into them: those of the record go on as they came. */
-function withCopies(given: Deserializer): Deserializer {
+function readingCopies(given: Deserializer): Deserializer {
   return {
     name: given.name,
     deserialize: (_, record) => {
-      const own = rawCopy(record);
+      const own = copyRecord(record);
       return given.deserialize(own.value!, own);
     },
   };
 }
 
-function missingPackage(
+function missingPackageError(
   bindings: readonly BindingFormats[],
   cause: unknown,
 ): ConfigurationValidationException {

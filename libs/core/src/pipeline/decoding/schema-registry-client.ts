@@ -20,16 +20,16 @@ export interface RegisteredSchema {
 }
 
 /** Subject, version or schema not found. Any other 404 says that this is no registry. */
-const NOT_FOUND: readonly unknown[] = [40_401, 40_402, 40_403];
+const NOT_FOUND_CODES: readonly unknown[] = [40_401, 40_402, 40_403];
 
 /** Asked for what cannot be. A registry's own code says so in five digits; a proxy has none. */
-const REFUSED: readonly number[] = [400, 422];
+const INVALID_REQUEST_STATUSES: readonly number[] = [400, 422];
 
 const MEDIA_TYPES = 'application/vnd.schemaregistry.v1+json, application/json';
 
 /** Asks a registry that speaks Confluent's REST interface. It keeps no answers, and says when it gets none. */
 export class SchemaRegistryClient {
-  #isSilent = false;
+  #isUnavailable = false;
 
   constructor(
     private readonly registry: ResolvedSchemaRegistry,
@@ -38,45 +38,47 @@ export class SchemaRegistryClient {
   ) {}
 
   schemaById(id: number): Promise<RegisteredSchema> {
-    return this.#ask(`/schemas/ids/${id}`, `schema ${id}`);
+    return this.#request(`/schemas/ids/${id}`, `schema ${id}`);
   }
 
   schemaOf(subject: string, version: number | 'latest'): Promise<RegisteredSchema> {
     const path = `/subjects/${encodeURIComponent(subject)}/versions/${version}`;
-    return this.#ask(path, `version ${version} of subject '${subject}'`);
+    return this.#request(path, `version ${version} of subject '${subject}'`);
   }
 
-  async #ask(path: string, what: string): Promise<RegisteredSchema> {
+  async #request(path: string, what: string): Promise<RegisteredSchema> {
     try {
-      const found = await this.#look(path, what);
-      this.#note(undefined);
+      const found = await this.#fetchSchema(path, what);
+      this.#reportAvailability(undefined);
       return found;
     } catch (error) {
-      this.#note(error instanceof SchemaRegistryUnavailableException ? error : undefined);
+      this.#reportAvailability(
+        error instanceof SchemaRegistryUnavailableException ? error : undefined,
+      );
       throw error;
     }
   }
 
   /** Tells of an outage once, however many records wait for its end. */
-  #note(silence: SchemaRegistryUnavailableException | undefined): void {
-    const wasSilent = this.#isSilent;
-    this.#isSilent = silence !== undefined;
+  #reportAvailability(silence: SchemaRegistryUnavailableException | undefined): void {
+    const wasSilent = this.#isUnavailable;
+    this.#isUnavailable = silence !== undefined;
     if (silence && !wasSilent) this.logger.warn(silence.message);
     if (!silence && wasSilent)
       this.logger.info(`The schema registry at ${this.registry.url} answers again.`);
   }
 
   /** Rejects with an ordinary error where the registry knows no such schema, else with what says that it can be asked again. */
-  async #look(path: string, what: string): Promise<RegisteredSchema> {
+  async #fetchSchema(path: string, what: string): Promise<RegisteredSchema> {
     const { status, body } = await this.#get(path);
     const answer = parsed(body);
     const { error_code: code } = answer;
-    if (status === 404 && NOT_FOUND.includes(code))
+    if (status === 404 && NOT_FOUND_CODES.includes(code))
       throw new UnreadableValueError(`the schema registry knows no ${what}`);
-    if (REFUSED.includes(status) && isOwnCode(code, status))
+    if (INVALID_REQUEST_STATUSES.includes(status) && isRegistryErrorCode(code, status))
       throw new UnreadableValueError(`the schema registry refuses ${what} (${code})`);
     if (status !== 200)
-      throw this.#unavailable(`answered with HTTP status ${status}${hint(status)}`);
+      throw this.#unavailable(`answered with HTTP status ${status}${adviceFor(status)}`);
     const { schema, schemaType: type = 'AVRO', id, references = [] } = answer;
     if (typeof schema !== 'string' || typeof type !== 'string' || !areReferences(references))
       throw this.#unavailable('gave an answer that is none of a schema registry');
@@ -120,7 +122,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function isOwnCode(code: unknown, status: number): code is number {
+function isRegistryErrorCode(code: unknown, status: number): code is number {
   return typeof code === 'number' && Math.floor(code / 100) === status;
 }
 
@@ -136,7 +138,7 @@ function areReferences(value: unknown): value is readonly SchemaReference[] {
   );
 }
 
-function hint(status: number): string {
+function adviceFor(status: number): string {
   if (status === 401 || status === 403) return ' (are the credentials right?)';
   return status === 404 ? ' (is the path of the url right?)' : '';
 }

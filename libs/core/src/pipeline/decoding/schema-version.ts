@@ -1,12 +1,12 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js';
 import { valueSource } from './event-type-source.js';
-import { payloadRefused } from '../dispatch/payload-refused.js';
+import { invalidPayload } from '../dispatch/invalid-payload.js';
 
 /** Throws a PayloadValidationException for a record of a version that `handler` does not know. */
 export type SchemaVersionCheck = (record: BrokerRecord, value: unknown, handler: string) => void;
 
-const LONGEST_VERSION = 100;
+const MAX_VERSION_LENGTH = 100;
 
 /** undefined where any version will do. */
 export function schemaVersionCheck({
@@ -19,7 +19,9 @@ export function schemaVersionCheck({
     const version = typeof found === 'number' ? String(found) : found;
     if (typeof version === 'string' && supported.includes(version)) return;
     const shown =
-      typeof version === 'string' ? `version '${version.slice(0, LONGEST_VERSION)}'` : 'no version';
-    throw payloadRefused(handler, [`${from}: ${shown} instead of ${supported.join(' or ')}`]);
+      typeof version === 'string'
+        ? `version '${version.slice(0, MAX_VERSION_LENGTH)}'`
+        : 'no version';
+    throw invalidPayload(handler, [`${from}: ${shown} instead of ${supported.join(' or ')}`]);
   };
 }

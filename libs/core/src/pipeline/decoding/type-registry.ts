@@ -2,7 +2,7 @@ import type { TypeClass } from '../../config/properties/format-properties.js';
 import { isTrusted } from '../../config/resolving/trusted-packages.js';
 import { UnreadableValueError } from './unreadable-value-error.js';
 
-const LONGEST_ID = 200;
+const MAX_ID_LENGTH = 200;
 
 /** Which class a type id stands for, and which ids are trusted. Ids come out of records: nothing is loaded by its name. */
 export class TypeRegistry {
@@ -20,7 +20,7 @@ export class TypeRegistry {
 
   /** Throws where nothing may be made of it. */
   classOf(id: string): TypeClass {
-    const shown = id.length > LONGEST_ID ? `${id.slice(0, LONGEST_ID)}…` : id;
+    const shown = id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id;
     if (!isTrusted(this.#trustedPackages, id))
       throw new UnreadableValueError(`its type '${shown}' is in no trusted package`);
     const type = this.#classes.get(id);

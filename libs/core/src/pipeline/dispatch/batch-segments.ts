@@ -1,8 +1,8 @@
 import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
-import { invokeBatch } from './batch-call.js';
+import { invokeBatch } from './invoke-batch.js';
 import type { HandlerStep } from './handler-step.js';
 import type { Prepared, ReadyRecord } from './preparation.js';
-import { isPromiseLike } from '../promise-like.js';
+import { isPromiseLike } from '../is-promise-like.js';
 
 /** Records of a slice in their order, none of which has come to its handler. */
 export interface SliceRest {

@@ -2,19 +2,19 @@ import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import type { ReadyRecord } from './preparation.js';
-import { thrownError } from '../decoding/thrown-error.js';
+import { toError } from '../to-error.js';
 
 /** What the handler said of its record counts more than what it threw after it. undefined: it said nothing. */
-export function saidBeforeThrow(
+export function outcomeSetBeforeThrow(
   { context }: Pick<ReadyRecord, 'context'>,
   thrown: unknown,
 ): Outcome | undefined {
-  const outcome = context.settleThrown();
+  const outcome = context.outcomeAfterThrow();
   // Whoever keeps a record from its handler, and says what becomes of it, has contradicted nobody.
   if (outcome && !(thrown instanceof HandlerRefusedException)) {
     const word = outcome.kind === 'failed' ? 'deadLetter()' : 'acknowledge()';
     // Not the message, which may hold what no log should.
-    const error = textOf(read(thrownError(thrown), 'name'));
+    const error = textOf(read(toError(thrown), 'name'));
     context.log.warn(`The handler threw after ${word}, which decides about its record.`, { error });
   }
   return outcome;

@@ -14,14 +14,14 @@ import type { FailedOutcome, Outcome } from '../../model/outcomes/outcome.js';
 import { eventTypeSource, type EventTypeSource } from '../decoding/event-type-source.js';
 import { UnreadableValueError } from '../decoding/unreadable-value-error.js';
 import { HandlerTable } from './handler-table.js';
-import { validatePayload } from './payload-validation.js';
-import { isPromiseLike } from '../promise-like.js';
+import { validatePayload } from './validate-payload.js';
+import { isPromiseLike } from '../is-promise-like.js';
 import { ReceivedContext, type ContextSource } from '../context/received-context.js';
 import type { Receiver } from '../context/received-headers.js';
 import { ReceivedRecord } from '../context/received-record.js';
 import { schemaVersionCheck, type SchemaVersionCheck } from '../decoding/schema-version.js';
-import { thrownError } from '../decoding/thrown-error.js';
-import { UnknownTypes, typeName } from './unknown-types.js';
+import { toError } from '../to-error.js';
+import { UnknownTypeWarnings, describeType } from './unknown-type-warnings.js';
 
 export interface PreparationOptions {
   readonly binding: ResolvedBinding;
@@ -57,7 +57,7 @@ export class Preparation implements ContextSource {
   readonly #deserializer: Deserializer;
   readonly #receiver: Receiver;
   readonly #checkVersion: SchemaVersionCheck | undefined;
-  readonly #unknownTypes: UnknownTypes;
+  readonly #unknownTypes: UnknownTypeWarnings;
 
   constructor({ binding, handlers, deserializer, tier, runtime, logger }: PreparationOptions) {
     this.binding = binding;
@@ -68,7 +68,7 @@ export class Preparation implements ContextSource {
     this.#deserializer = deserializer;
     this.#receiver = { binding: binding.name, hostname: runtime.hostname() };
     this.#checkVersion = schemaVersionCheck(binding);
-    this.#unknownTypes = new UnknownTypes(binding.name, logger);
+    this.#unknownTypes = new UnknownTypeWarnings(binding.name, logger);
   }
 
   /**
@@ -130,7 +130,7 @@ export class Preparation implements ContextSource {
         return unknownType;
       case 'fail':
         throw new UnknownEventTypeException(
-          `Binding '${this.binding.name}' has no handler for ${typeName(type)}. Handle the type, add a handler without a type, or set unknownType: 'skip'.`,
+          `Binding '${this.binding.name}' has no handler for ${describeType(type)}. Handle the type, add a handler without a type, or set unknownType: 'skip'.`,
         );
     }
   }
@@ -141,7 +141,7 @@ export class Preparation implements ContextSource {
     bytes: Buffer,
     thrown: unknown,
   ): FailedOutcome {
-    const cause = thrownError(thrown);
+    const cause = toError(thrown);
     if (cause instanceof EventBusException && cause.retriable)
       return { kind: 'failed', error: cause, attempts: 0, ending: 'delivered-again' };
     const format = this.#deserializer.name;

@@ -2,8 +2,8 @@ import type { Delivery } from '../../model/outcomes/delivery.js';
 import { handedBack, type Outcome, type RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { HandlerStep } from './handler-step.js';
 import type { Prepared, Preparation } from './preparation.js';
-import { isPromiseLike } from '../promise-like.js';
-import { isCalledOff } from '../resilience/delivery-retry.js';
+import { isPromiseLike } from '../is-promise-like.js';
+import { isCancelled } from '../resilience/delivery-retry.js';
 import type { PreparationRetry } from '../resilience/preparation-retry.js';
 import { callNext, wholeSlice, type SliceRest } from './batch-segments.js';
 
@@ -69,7 +69,7 @@ export class SliceProcessor implements RecordProcessor {
       prepared.map((each, index) => this.#prepareLater(slice[index]!, each)),
     );
     // That may take its time, and a pause promises that nothing reaches a handler after it.
-    if (slice[0] && isCalledOff(slice[0])) return [];
+    if (slice[0] && isCancelled(slice[0])) return [];
     return this.#call(slice, wholeSlice(ready));
   }
 
@@ -77,7 +77,7 @@ export class SliceProcessor implements RecordProcessor {
     try {
       return this.preparation.prepare(delivery);
     } catch (error) {
-      return this.retry.after(error, delivery);
+      return this.retry.retryAfter(error, delivery);
     }
   }
 
@@ -88,7 +88,7 @@ export class SliceProcessor implements RecordProcessor {
     try {
       return await preparing;
     } catch (error) {
-      return this.retry.after(error, delivery);
+      return this.retry.retryAfter(error, delivery);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { handedBack, isFinal, type Outcome } from '../../model/outcomes/outcome.js';
 import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isCalledOff } from '../resilience/delivery-retry.js';
+import { isCancelled } from '../resilience/delivery-retry.js';
 import {
   RecordClaims,
   alreadyProcessed,
@@ -10,12 +10,12 @@ import {
 } from './record-claims.js';
 
 /** The key of an earlier record of its slice: whatever becomes of that one decides. */
-interface Repetition {
+interface DuplicateInSlice {
   readonly kind: 'repeats';
   readonly earlier: number;
 }
 
-type Entry = Claim | Repetition | Outcome;
+type ClaimResult = Claim | DuplicateInSlice | Outcome;
 
 /** Around breaker(retry(handler)): a record whose handler has succeeded does not reach it again. */
 export class IdempotencyInterceptor implements HandlerStep {
@@ -34,7 +34,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     const claim = await this.#claims.claim(key, ready);
     if (claim.kind !== 'claimed') return claim;
     // A claim takes its time, and a pause promises that nothing reaches a handler after it.
-    const outcome = isCalledOff(ready.delivery)
+    const outcome = isCancelled(ready.delivery)
       ? handedBack
       : await this.next.invoke(ready, source);
     return this.#claims.settle(claim, outcome);
@@ -43,7 +43,7 @@ export class IdempotencyInterceptor implements HandlerStep {
   /** Up to the first record that has to wait; those behind it are not handled before it. */
   async invokeSlice(slice: readonly ReadyRecord[], call: SliceCall): Promise<readonly Outcome[]> {
     const entries = await this.#entriesOf(slice);
-    const stop = entries.findIndex((entry) => !letsPass(entry));
+    const stop = entries.findIndex((entry) => !isPassable(entry));
     const claimed = (stop === -1 ? entries : entries.slice(0, stop)).filter(isClaim);
     const handled = await this.#handle(
       claimed.map(({ ready }) => ready),
@@ -55,10 +55,10 @@ export class IdempotencyInterceptor implements HandlerStep {
     return outcomes;
   }
 
-  #entriesOf(slice: readonly ReadyRecord[]): Promise<readonly Entry[]> {
+  #entriesOf(slice: readonly ReadyRecord[]): Promise<readonly ClaimResult[]> {
     const first = new Map<string, number>();
     return Promise.all(
-      slice.map(async (ready, index): Promise<Entry> => {
+      slice.map(async (ready, index): Promise<ClaimResult> => {
         const key = this.#claims.keyOf(ready);
         if (typeof key !== 'string') return key;
         const earlier = first.get(key);
@@ -74,7 +74,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     call: SliceCall,
   ): readonly Outcome[] | Promise<readonly Outcome[]> {
     const [head] = slice;
-    if (!head || isCalledOff(head.delivery)) return [];
+    if (!head || isCancelled(head.delivery)) return [];
     return this.next.invokeSlice(slice, call);
   }
 
@@ -95,7 +95,7 @@ export class IdempotencyInterceptor implements HandlerStep {
 }
 
 function outcomeOf(
-  entry: Entry,
+  entry: ClaimResult,
   settled: ReadonlyMap<Claim, Outcome>,
   before: readonly Outcome[],
 ): Outcome {
@@ -109,10 +109,10 @@ function outcomeOf(
   }
 }
 
-function isClaim(entry: Entry): entry is Claim {
+function isClaim(entry: ClaimResult): entry is Claim {
   return entry.kind === 'claimed';
 }
 
-function letsPass(entry: Entry): boolean {
+function isPassable(entry: ClaimResult): boolean {
   return entry.kind === 'claimed' || entry.kind === 'repeats' || isFinal(entry);
 }

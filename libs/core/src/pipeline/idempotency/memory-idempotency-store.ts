@@ -60,12 +60,12 @@ class MemoryIdempotencyStore implements IdempotencyStore {
 
   #put(key: string, entry: Entry): void {
     this.#entries.delete(key);
-    if (this.#entries.size >= this.maxEntries) this.#forgetOne();
+    if (this.#entries.size >= this.maxEntries) this.#evictOne();
     this.#entries.set(key, entry);
   }
 
   /** A claim that lasts goes last: there are no more of them than handlers that run. */
-  #forgetOne(): void {
+  #evictOne(): void {
     const now = this.runtime.monotonic();
     let oldest: string | undefined;
     for (const [key, { owner, until }] of this.#entries) {

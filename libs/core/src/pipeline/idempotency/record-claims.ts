@@ -3,8 +3,8 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import type { IdempotencyStore } from '../../model/extension-points/idempotency-store.js';
 import { succeeded, type FailedOutcome, type Outcome } from '../../model/outcomes/outcome.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { thrownError } from '../decoding/thrown-error.js';
-import { recordKeys, type RecordKeys } from './record-key.js';
+import { toError } from '../to-error.js';
+import { createRecordKeys, type RecordKeys } from './record-key.js';
 import { StoreCalls } from './store-calls.js';
 import { UnmarkedRecords } from './unmarked-records.js';
 
@@ -30,7 +30,7 @@ export const alreadyProcessed: Outcome = Object.freeze({
 });
 
 /** Until somebody who has begun the record, or his lease, has ended: as often it is asked again. */
-const ASK_AGAIN_MS = 1_000;
+const MAX_CLAIM_RETRY_MS = 1_000;
 
 /**
  * Claims records before their handler and marks those that are done after it.
@@ -49,13 +49,13 @@ export class RecordClaims {
   readonly #instance: string;
   readonly #unmarked: UnmarkedRecords;
   #claims = 0;
-  #isDown = false;
+  #isStoreDown = false;
 
   constructor({ binding, store, runtime }: RecordClaimsOptions) {
     const { timeoutMs, ttlMs } = binding.idempotency;
     this.#binding = binding;
     this.#runtime = runtime;
-    this.#keys = recordKeys(binding);
+    this.#keys = createRecordKeys(binding);
     this.#calls = new StoreCalls({ binding: binding.name, store, timeoutMs, runtime });
     this.#unmarked = new UnmarkedRecords(ttlMs, runtime);
     this.#instance = runtime.uuid();
@@ -66,7 +66,7 @@ export class RecordClaims {
     try {
       return this.#keys(ready);
     } catch (error) {
-      return { kind: 'failed', error: thrownError(error), attempts: 0, ending: 'permanent' };
+      return { kind: 'failed', error: toError(error), attempts: 0, ending: 'permanent' };
     }
   }
 
@@ -78,24 +78,26 @@ export class RecordClaims {
     const claim: Claim = { kind: 'claimed', key, owner, ready, since: this.#runtime.monotonic() };
     try {
       const answer = await this.#calls.claim(key, owner, leaseMs);
-      this.#isDown = false;
+      this.#isStoreDown = false;
       switch (answer) {
         case 'new':
           return claim;
         case 'in-progress':
-          return { kind: 'handed-back', delayMs: Math.min(leaseMs, ASK_AGAIN_MS) };
+          return { kind: 'handed-back', delayMs: Math.min(leaseMs, MAX_CLAIM_RETRY_MS) };
         case 'done':
           return alreadyProcessed;
       }
     } catch (error) {
-      return this.#waits ? storeDown(error) : this.#goOnWithout(claim, error);
+      return this.#failsWithoutStore
+        ? storeUnavailable(error)
+        : this.#processWithoutClaim(claim, error);
     }
   }
 
   /** What is done is marked, whatever else is free again. What went wrong at the store is in the outcome. */
   async settle(claim: Claim, outcome: Outcome): Promise<Outcome> {
     const { key, ready } = claim;
-    this.#tellOfOverrun(claim);
+    this.#warnIfLeaseExceeded(claim);
     if (outcome.kind === 'succeeded' || outcome.kind === 'discarded')
       return this.#complete(key, outcome, ready);
     try {
@@ -106,7 +108,7 @@ export class RecordClaims {
     return outcome;
   }
 
-  get #waits(): boolean {
+  get #failsWithoutStore(): boolean {
     return this.#binding.idempotency.onStoreFailure === 'fail';
   }
 
@@ -121,25 +123,25 @@ export class RecordClaims {
         'The record is done and could not be marked: another process would handle it again',
         error,
       );
-      if (!this.#waits) return outcome;
+      if (!this.#failsWithoutStore) return outcome;
       this.#unmarked.add(key);
-      return storeDown(error);
+      return storeUnavailable(error);
     }
   }
 
   /** Told once until the store answers again. */
-  #goOnWithout(claim: Claim, error: unknown): Claim {
-    if (!this.#isDown)
+  #processWithoutClaim(claim: Claim, error: unknown): Claim {
+    if (!this.#isStoreDown)
       this.#warn(
         claim.ready,
         'The idempotency store does not answer: from this record on some may be handled twice',
         error,
       );
-    this.#isDown = true;
+    this.#isStoreDown = true;
     return claim;
   }
 
-  #tellOfOverrun({ since, ready }: Claim): void {
+  #warnIfLeaseExceeded({ since, ready }: Claim): void {
     const { leaseMs } = this.#binding.idempotency;
     const tookMs = Math.round(this.#runtime.monotonic() - since);
     if (tookMs <= leaseMs) return;
@@ -150,11 +152,11 @@ export class RecordClaims {
   }
 
   #warn({ context }: ReadyRecord, message: string, error: unknown): void {
-    context.log.warn(message, { error: thrownError(error).message });
+    context.log.warn(message, { error: toError(error).message });
   }
 }
 
 /** No call of the handler has failed: the record is delivered again here, and goes to no other topic. */
-function storeDown(error: unknown): FailedOutcome {
-  return { kind: 'failed', error: thrownError(error), attempts: 0, ending: 'delivered-again' };
+function storeUnavailable(error: unknown): FailedOutcome {
+  return { kind: 'failed', error: toError(error), attempts: 0, ending: 'delivered-again' };
 }

@@ -7,7 +7,7 @@ import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
 import { ReceivedRecord } from '../context/received-record.js';
-import { recordKeys } from './record-key.js';
+import { createRecordKeys } from './record-key.js';
 
 interface Given extends DeliveredRecord {
   readonly topic?: string;
@@ -34,7 +34,7 @@ const keyOf = (
   binding: Partial<ResolvedBinding> = {},
 ): string => {
   const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, key };
-  return recordKeys(bindingOf({ ...binding, idempotency }))(readyOf(given));
+  return createRecordKeys(bindingOf({ ...binding, idempotency }))(readyOf(given));
 };
 
 const byFunction = (of: (record: EventRecord) => unknown) =>

@@ -14,19 +14,19 @@ import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-
 import { isReplay } from '../../model/records/retry-trail.js';
 import { positionKey } from '../context/dedup-key.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isPromiseLike } from '../promise-like.js';
+import { isPromiseLike } from '../is-promise-like.js';
 
 /** Throws IdempotencyKeyException. */
 export type RecordKeys = (ready: ReadyRecord) => string;
 
 /** Every store can hold it as it is: no collation folds it, no character is refused, no column cuts it. */
-const PLAIN = /^[\x21-\x7e]{1,250}$/;
+const PLAIN_TEXT = /^[\x21-\x7e]{1,250}$/;
 
 /**
  * Names a record in the store, which other bindings and groups may share. The key says whose it
  * is: what one group has done is still to be done by the other.
  */
-export function recordKeys({
+export function createRecordKeys({
   name,
   cluster,
   groupId,
@@ -34,16 +34,17 @@ export function recordKeys({
   idempotency,
 }: ResolvedBinding): RecordKeys {
   const group = groupId.replaceAll('%', '%25').replaceAll('/', '%2F');
-  const scope = plain(`${cluster}/${group}/${name}`);
-  const keyOf = sourceOf(idempotency.key, topic, name);
+  const scope = plainText(`${cluster}/${group}/${name}`);
+  const keyOf = keyFunctionOf(idempotency.key, topic, name);
   return (ready) => `${scope}/${keyOf(ready)}`;
 }
 
-function sourceOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
-  if (key === 'position') return ({ delivery }) => plain(positionOf(delivery.record, topic));
+function keyFunctionOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
+  if (key === 'position')
+    return ({ delivery }) => plainText(keyFromPosition(delivery.record, topic));
   return 'header' in key
-    ? (ready) => headerKey(ready, key.header, binding)
-    : (ready) => plain(answerOf(key.of, ready, binding));
+    ? (ready) => keyFromHeader(ready, key.header, binding)
+    : (ready) => plainText(keyFromFunction(key.of, ready, binding));
 }
 
 /**
@@ -52,7 +53,7 @@ function sourceOf(key: ResolvedIdempotencyKey, topic: string, binding: string): 
  * own topic only, and on it only those of a replay: an application that passes its headers on must
  * not make two records one.
  */
-function positionOf(record: BrokerRecord, topic: string): string {
+function keyFromPosition(record: BrokerRecord, topic: string): string {
   const { headers, offset, partition } = record;
   const own = `${record.topic}-${partition}-${offset}`;
   const isSame =
@@ -67,27 +68,27 @@ function positionOf(record: BrokerRecord, topic: string): string {
 }
 
 /** Bytes that are no text stay bytes: as text they would look like others. */
-function headerKey({ delivery, record }: ReadyRecord, name: string, binding: string): string {
+function keyFromHeader({ delivery, record }: ReadyRecord, name: string, binding: string): string {
   const value = delivery.record.headers.findLast(({ key }) => key === name)?.value;
   if (!value || value.length === 0)
-    throw keyless(record, binding, `it has no header '${name}' with a value`);
-  return isUtf8(value) ? plain(value.toString('utf8')) : `bytes ${digestOf(value)}`;
+    throw missingKey(record, binding, `it has no header '${name}' with a value`);
+  return isUtf8(value) ? plainText(value.toString('utf8')) : `bytes ${digestOf(value)}`;
 }
 
-function answerOf(key: KeyFunction, { record }: ReadyRecord, binding: string): string {
+function keyFromFunction(key: KeyFunction, { record }: ReadyRecord, binding: string): string {
   let answer: unknown;
   try {
     answer = key(record);
   } catch (cause) {
-    throw keyless(record, binding, 'the function idempotency.key threw', cause);
+    throw missingKey(record, binding, 'the function idempotency.key threw', cause);
   }
   if (typeof answer === 'string' && answer !== '') return answer;
   // Nobody waits for it, and it must not become an unhandled rejection.
   if (isPromiseLike(answer)) answer.then(undefined, () => undefined);
-  throw keyless(record, binding, 'the function idempotency.key did not give a text');
+  throw missingKey(record, binding, 'the function idempotency.key did not give a text');
 }
 
-function keyless(
+function missingKey(
   { topic, partition, offset }: EventRecord,
   binding: string,
   why: string,
@@ -100,8 +101,8 @@ function keyless(
 }
 
 /** A space is in no plain text, so none can pass for the digest of another. */
-function plain(text: string): string {
-  return PLAIN.test(text) ? text : `sha256 ${digestOf(text)}`;
+function plainText(text: string): string {
+  return PLAIN_TEXT.test(text) ? text : `sha256 ${digestOf(text)}`;
 }
 
 const digestOf = (content: BinaryLike): string =>

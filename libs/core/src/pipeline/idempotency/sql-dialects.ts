@@ -26,7 +26,7 @@ export interface SqlDialect {
 }
 
 /** Rows that one statement takes at most. */
-export const ROWS_AT_ONCE = 1_000;
+export const MAX_ROWS_PER_STATEMENT = 1_000;
 
 export const SQL_DIALECTS: Readonly<Record<SqlDialectName, (table: string) => SqlDialect>> =
   Object.freeze({ postgres, mysql, sqlite });
@@ -56,11 +56,11 @@ function postgres(table: string): SqlDialect {
       values: ['key', 'owner'],
     },
     purge: {
-      sql: `DELETE FROM ${table} WHERE record_key IN (SELECT record_key FROM ${table} WHERE expires_at <= ${now} LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
+      sql: `DELETE FROM ${table} WHERE record_key IN (SELECT record_key FROM ${table} WHERE expires_at <= ${now} LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE SKIP LOCKED)`,
       values: [],
     },
     listDone: {
-      sql: `SELECT record_key FROM ${table} WHERE owner IS NULL AND record_key > $1 AND expires_at > ${now} ORDER BY record_key LIMIT ${ROWS_AT_ONCE}`,
+      sql: `SELECT record_key FROM ${table} WHERE owner IS NULL AND record_key > $1 AND expires_at > ${now} ORDER BY record_key LIMIT ${MAX_ROWS_PER_STATEMENT}`,
       values: ['key'],
     },
   };
@@ -93,11 +93,11 @@ function mysql(table: string): SqlDialect {
       values: ['key', 'owner'],
     },
     purge: {
-      sql: `DELETE FROM ${table} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${ROWS_AT_ONCE}`,
+      sql: `DELETE FROM ${table} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${MAX_ROWS_PER_STATEMENT}`,
       values: [],
     },
     listDone: {
-      sql: `SELECT CAST(record_key AS CHAR) AS record_key FROM ${table} WHERE owner IS NULL AND record_key > ? AND expires_at > ${now} ORDER BY record_key LIMIT ${ROWS_AT_ONCE}`,
+      sql: `SELECT CAST(record_key AS CHAR) AS record_key FROM ${table} WHERE owner IS NULL AND record_key > ? AND expires_at > ${now} ORDER BY record_key LIMIT ${MAX_ROWS_PER_STATEMENT}`,
       values: ['key'],
     },
   };
@@ -128,11 +128,11 @@ function sqlite(table: string): SqlDialect {
       values: ['key', 'owner'],
     },
     purge: {
-      sql: `DELETE FROM ${table} WHERE record_key IN (SELECT record_key FROM ${table} WHERE expires_at <= ${now} LIMIT ${ROWS_AT_ONCE})`,
+      sql: `DELETE FROM ${table} WHERE record_key IN (SELECT record_key FROM ${table} WHERE expires_at <= ${now} LIMIT ${MAX_ROWS_PER_STATEMENT})`,
       values: [],
     },
     listDone: {
-      sql: `SELECT record_key FROM ${table} WHERE owner IS NULL AND record_key > ? AND expires_at > ${now} ORDER BY record_key LIMIT ${ROWS_AT_ONCE}`,
+      sql: `SELECT record_key FROM ${table} WHERE owner IS NULL AND record_key > ? AND expires_at > ${now} ORDER BY record_key LIMIT ${MAX_ROWS_PER_STATEMENT}`,
       values: ['key'],
     },
   };

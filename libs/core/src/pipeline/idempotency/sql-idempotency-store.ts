@@ -5,7 +5,7 @@ import type {
 } from '../../model/extension-points/idempotency-store.js';
 import { runnerOf, type RunSql, type SqlConnection, type SqlResult } from './sql-clients.js';
 import {
-  ROWS_AT_ONCE,
+  MAX_ROWS_PER_STATEMENT,
   SQL_DIALECTS,
   type SqlDialect,
   type SqlStatement,
@@ -23,15 +23,21 @@ export type SqlIdempotencyStoreOptions = SqlConnection & {
 const TABLE = /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/;
 
 /** So many marks on, the first rows whose time is over are deleted: more than were added. */
-const MARKS_BETWEEN_PURGES = ROWS_AT_ONCE / 2;
+const MARKS_BETWEEN_PURGES = MAX_ROWS_PER_STATEMENT / 2;
 
 /**
  * What transactions do to each other is repeated, each time after a longer pause that nobody shares:
  * whoever is refused together and comes back together is refused again.
  */
-const TRIES = 8;
-const SHORTEST_PAUSE_MS = 4;
-const PASSING = ['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', '40001', '40P01', 'SQLITE_BUSY'];
+const MAX_TRIES = 8;
+const MIN_PAUSE_MS = 4;
+const TRANSIENT_CODES = [
+  'ER_LOCK_DEADLOCK',
+  'ER_LOCK_WAIT_TIMEOUT',
+  '40001',
+  '40P01',
+  'SQLITE_BUSY',
+];
 
 /** For all processes that use the database. Call `createTable()` once, or create the table as it does. */
 export function sqlIdempotencyStore(options: SqlIdempotencyStoreOptions): SqlIdempotencyStore {
@@ -108,7 +114,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     for (let key = ''; ;) {
       const { rows } = await this.#execute(this.#dialect.listDone, { key });
       for (const row of rows) yield (key = String(row['record_key']));
-      if (rows.length < ROWS_AT_ONCE) return;
+      if (rows.length < MAX_ROWS_PER_STATEMENT) return;
     }
   }
 
@@ -124,14 +130,14 @@ export class SqlIdempotencyStore implements IdempotencyStore {
       try {
         return await this.#run(sql, bound);
       } catch (error) {
-        if (attempt === TRIES || !isPassing(error)) throw error;
-        const longest = 2 * SHORTEST_PAUSE_MS * 2 ** (attempt - 1);
+        if (attempt === MAX_TRIES || !isTransient(error)) throw error;
+        const longest = 2 * MIN_PAUSE_MS * 2 ** (attempt - 1);
         await sleep(this.#runtime, (longest * (1 + this.#runtime.random())) / 2);
       }
     }
   }
 }
 
-function isPassing(error: unknown): boolean {
-  return PASSING.includes(String((error as { readonly code?: unknown } | undefined)?.code));
+function isTransient(error: unknown): boolean {
+  return TRANSIENT_CODES.includes(String((error as { readonly code?: unknown } | undefined)?.code));
 }

@@ -23,8 +23,8 @@ export class StoreCalls {
     const { store } = this.options;
     const claiming = promised(() => store.claim(key, owner, leaseMs));
     try {
-      const answer = await this.#inTime('claim', claiming);
-      if (!ANSWERS.includes(answer)) throw this.#failure('claim', nonsense(answer));
+      const answer = await this.#withTimeout('claim', claiming);
+      if (!ANSWERS.includes(answer)) throw this.#failure('claim', invalidAnswer(answer));
       return answer;
     } catch (failure) {
       // What is granted too late nobody uses. Where it cannot be given back, the lease ends by itself.
@@ -37,7 +37,7 @@ export class StoreCalls {
 
   async complete(key: string, ttlMs: number): Promise<void> {
     const { store } = this.options;
-    await this.#inTime(
+    await this.#withTimeout(
       'complete',
       promised(() => store.complete(key, ttlMs)),
     );
@@ -45,13 +45,13 @@ export class StoreCalls {
 
   async release(key: string, owner: string): Promise<void> {
     const { store } = this.options;
-    await this.#inTime(
+    await this.#withTimeout(
       'release',
       promised(() => store.release(key, owner)),
     );
   }
 
-  async #inTime<T>(what: string, answer: Promise<T>): Promise<T> {
+  async #withTimeout<T>(what: string, answer: Promise<T>): Promise<T> {
     const { runtime, timeoutMs } = this.options;
     try {
       return await within(
@@ -78,7 +78,7 @@ async function promised<T>(call: () => T | PromiseLike<T>): Promise<T> {
   return call();
 }
 
-function nonsense(answer: unknown): TypeError {
+function invalidAnswer(answer: unknown): TypeError {
   const shown = typeof answer === 'string' ? `'${answer}'` : typeof answer;
   return new TypeError(`it answered ${shown} instead of 'new', 'in-progress' or 'done'`);
 }

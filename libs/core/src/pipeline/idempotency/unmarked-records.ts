@@ -1,7 +1,7 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 
 /** Beyond it the oldest is forgotten. */
-const MOST = 10_000;
+const MAX_KEYS = 10_000;
 
 /**
  * Keys of records whose handler has succeeded, though no mark says so: they must not be handed to it
@@ -10,7 +10,7 @@ const MOST = 10_000;
  */
 export class UnmarkedRecords {
   /** Until when, by the monotonic clock; what was remembered first ends first. */
-  readonly #ends = new Map<string, number>();
+  readonly #expiryTimes = new Map<string, number>();
 
   constructor(
     private readonly ttlMs: number,
@@ -18,26 +18,26 @@ export class UnmarkedRecords {
   ) {}
 
   get size(): number {
-    return this.#ends.size;
+    return this.#expiryTimes.size;
   }
 
   has(key: string): boolean {
-    const end = this.#ends.get(key);
+    const end = this.#expiryTimes.get(key);
     return end !== undefined && this.runtime.monotonic() < end;
   }
 
   /** Whoever comes again while the store is still down is remembered from now on. */
   add(key: string): void {
     const now = this.runtime.monotonic();
-    this.#ends.delete(key);
-    this.#ends.set(key, now + this.ttlMs);
-    for (const [oldest, end] of this.#ends) {
-      if (this.#ends.size <= MOST && now < end) return;
-      this.#ends.delete(oldest);
+    this.#expiryTimes.delete(key);
+    this.#expiryTimes.set(key, now + this.ttlMs);
+    for (const [oldest, end] of this.#expiryTimes) {
+      if (this.#expiryTimes.size <= MAX_KEYS && now < end) return;
+      this.#expiryTimes.delete(oldest);
     }
   }
 
   delete(key: string): void {
-    this.#ends.delete(key);
+    this.#expiryTimes.delete(key);
   }
 }

@@ -21,9 +21,9 @@ export interface WithBloomFilterOptions extends Partial<BloomFilterOptions> {
   readonly runtime?: Runtime;
 }
 
-const MOST_EXPECTED = 100_000_000;
+const MAX_EXPECTED = 100_000_000;
 
-interface Held {
+interface LocalClaim {
   readonly owner: string;
   /** By the monotonic clock. */
   readonly until: number;
@@ -46,9 +46,9 @@ export async function withBloomFilter(
   options: WithBloomFilterOptions,
 ): Promise<IdempotencyStore> {
   const { expected, falsePositiveRate = 0.01, onlyThisProcess, runtime = realRuntime } = options;
-  if (!(Number.isInteger(expected) && expected >= 1 && expected <= MOST_EXPECTED))
+  if (!(Number.isInteger(expected) && expected >= 1 && expected <= MAX_EXPECTED))
     throw new RangeError(
-      `withBloomFilter({ expected }) takes a whole number from 1 to ${MOST_EXPECTED}, not ${expected}.`,
+      `withBloomFilter({ expected }) takes a whole number from 1 to ${MAX_EXPECTED}, not ${expected}.`,
     );
   if (!(falsePositiveRate > 0 && falsePositiveRate < 1))
     throw new RangeError(
@@ -65,7 +65,7 @@ export async function withBloomFilter(
 
 class FilteredIdempotencyStore implements IdempotencyStore {
   /** Claims that the store knows nothing of. */
-  readonly #held = new Map<string, Held>();
+  readonly #localClaims = new Map<string, LocalClaim>();
 
   constructor(
     private readonly store: IdempotencyStore,
@@ -75,11 +75,11 @@ class FilteredIdempotencyStore implements IdempotencyStore {
 
   claim(key: string, owner: string, leaseMs: number): ClaimAnswer | PromiseLike<ClaimAnswer> {
     const now = this.runtime.monotonic();
-    const held = this.#held.get(key);
+    const held = this.#localClaims.get(key);
     if (held && held.until > now) return held.owner === owner ? 'new' : 'in-progress';
-    this.#held.delete(key);
+    this.#localClaims.delete(key);
     if (this.filter.mayHave(key)) return this.store.claim(key, owner, leaseMs);
-    this.#held.set(key, { owner, until: now + leaseMs });
+    this.#localClaims.set(key, { owner, until: now + leaseMs });
     return 'new';
   }
 
@@ -87,12 +87,12 @@ class FilteredIdempotencyStore implements IdempotencyStore {
   async complete(key: string, ttlMs: number): Promise<void> {
     this.filter.add(key);
     await this.store.complete(key, ttlMs);
-    this.#held.delete(key);
+    this.#localClaims.delete(key);
   }
 
   release(key: string, owner: string): unknown {
-    if (this.#held.get(key)?.owner !== owner) return this.store.release(key, owner);
-    this.#held.delete(key);
+    if (this.#localClaims.get(key)?.owner !== owner) return this.store.release(key, owner);
+    this.#localClaims.delete(key);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { IDefaultPolicyContext } from 'cockatiel';
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import { CallsEnded } from './stop-retrying.js';
+import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { CallResult, Permit, SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
@@ -26,7 +26,7 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
       this.#settle('succeeded');
       return value;
     } catch (thrown) {
-      this.#settle(thrown instanceof CallsEnded ? resultOf(thrown.outcome) : 'failed');
+      this.#settle(thrown instanceof StopRetrying ? callResultOf(thrown.outcome) : 'failed');
       throw thrown;
     }
   }
@@ -40,7 +40,7 @@ export class BreakerCall extends DeliveryPolicy<IDefaultPolicyContext> {
  * A bad message says nothing about what its handler needs, nor does one that was given up, given back
  * or whose guard said no: the circuit does not count them at all, neither for it nor against it.
  */
-export function resultOf(outcome: Outcome): CallResult {
+export function callResultOf(outcome: Outcome): CallResult {
   switch (outcome.kind) {
     case 'succeeded':
       return 'succeeded';

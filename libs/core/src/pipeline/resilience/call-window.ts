@@ -33,7 +33,7 @@ export class CallWindow {
   }
 
   add(hasFailed: boolean, wasSlow: boolean): void {
-    if (this.#calls === this.size) this.#forget(this.#ring[this.#next] as number);
+    if (this.#calls === this.size) this.#removeOldest(this.#ring[this.#next] as number);
     else this.#calls++;
     this.#ring[this.#next] = (hasFailed ? FAILED : 0) | (wasSlow ? SLOW : 0);
     this.#next = this.#next + 1 === this.size ? 0 : this.#next + 1;
@@ -46,7 +46,7 @@ export class CallWindow {
     this.#next = this.#calls = this.#failures = this.#slow = 0;
   }
 
-  #forget(call: number): void {
+  #removeOldest(call: number): void {
     if ((call & FAILED) !== 0) this.#failures--;
     if ((call & SLOW) !== 0) this.#slow--;
   }

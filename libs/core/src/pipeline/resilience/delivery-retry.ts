@@ -3,11 +3,11 @@ import type { IRetryContext } from 'cockatiel';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { handedBack, type FailedOutcome } from '../../model/outcomes/outcome.js';
-import { thrownError } from '../decoding/thrown-error.js';
-import { CallsEnded } from './stop-retrying.js';
+import { toError } from '../to-error.js';
+import { StopRetrying } from './stop-retrying.js';
 import { DeliveryPolicy } from './delivery-policy.js';
 import type { RetryConfig } from './retry-config-factory.js';
-import { decideRetry, failureOf, type FailedCall } from './retry-decision.js';
+import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
 
 /**
  * The calls of one delivery. In the place of cockatiel's own retry policy, whose sleep cannot be
@@ -22,7 +22,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     super();
   }
 
-  /** Rejects with CallsEnded. `attempt` counts from 1. */
+  /** Rejects with StopRetrying. `attempt` counts from 1. */
   async execute<T>(
     call: (context: IRetryContext) => PromiseLike<T> | T,
     signal: AbortSignal = waitSignalOf(this.delivery),
@@ -34,11 +34,11 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
       try {
         return await call({ attempt, signal });
       } catch (thrown) {
-        if (thrown instanceof CallsEnded) throw thrown;
-        const error = thrownError(thrown);
+        if (thrown instanceof StopRetrying) throw thrown;
+        const error = toError(thrown);
         failedSince ??= this.runtime.now();
-        firstWay ??= wayOf(error);
-        hasVaried ||= wayOf(error) !== firstWay;
+        firstWay ??= failureSignature(error);
+        hasVaried ||= failureSignature(error) !== firstWay;
         await this.#waitFor(attempt, error, signal, {
           ...(attempt > 1 && { failedSince }),
           ...(hasVaried && { hasVaried }),
@@ -55,23 +55,23 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   ): Promise<void> {
     const { config, delivery, runtime } = this;
     // What a handler throws because its work was called off is no failure.
-    if (delivery.signal.aborted) throw new CallsEnded(handedBack);
+    if (delivery.signal.aborted) throw new StopRetrying(handedBack);
     const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
     switch (decision.kind) {
       case 'end':
-        throw new CallsEnded({
-          ...failureOf(error, call, decision),
+        throw new StopRetrying({
+          ...failedOutcomeOf(error, call, decision),
           ...history,
         });
       case 'call-again':
         await sleep(runtime, decision.waitMs, signal).catch(() => undefined);
-        if (signal.aborted) throw new CallsEnded(handedBack);
+        if (signal.aborted) throw new StopRetrying(handedBack);
     }
   }
 }
 
 /** In which way a call failed. An error may be a proxy, or have getters that throw. */
-function wayOf(error: Error): string {
+function failureSignature(error: Error): string {
   return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
 }
 
@@ -92,19 +92,19 @@ export function failedCall({
     judgement: config.judge(error),
     call,
     failures: delivery.failures ?? delivery.redeliveries,
-    elapsedMs: elapsedOf(delivery, runtime),
+    elapsedMs: elapsedMsOf(delivery, runtime),
     chance: runtime.random(),
   };
 }
 
 /** A clock that is set while a handler runs must not end its retries. */
-function elapsedOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
+function elapsedMsOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
   return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
 }
 
 /** For who does not wait but only looks: a signal would cost more than the look. */
-export function isCalledOff(delivery: Delivery): boolean {
-  return delivery.isCalledOff ?? waitSignalOf(delivery).aborted;
+export function isCancelled(delivery: Delivery): boolean {
+  return delivery.isCancelled ?? waitSignalOf(delivery).aborted;
 }
 
 export function waitSignalOf({ waitSignal, signal }: Delivery): AbortSignal {

@@ -1,10 +1,10 @@
 import type { Runtime } from '@nest-event-bus/broker/runtime';
-import { isBadMessage } from '../../failures/faults/unwrap-batch-error.js';
+import { isBadMessage } from '../../failures/faults/bad-messages.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { RecordSource } from '../dispatch/handler-step.js';
 import type { Prepared } from '../dispatch/preparation.js';
-import { failedWith } from '../decoding/thrown-error.js';
-import { CallsEnded } from './stop-retrying.js';
+import { failedWith } from '../to-error.js';
+import { StopRetrying } from './stop-retrying.js';
 import { DeliveryRetry } from './delivery-retry.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
@@ -21,7 +21,7 @@ export class PreparationRetry {
   ) {}
 
   /** After its first preparation has failed. Never throws or rejects; a promise unless the message is bad. */
-  after(firstError: unknown, delivery: Delivery): Prepared | Promise<Prepared> {
+  retryAfter(firstError: unknown, delivery: Delivery): Prepared | Promise<Prepared> {
     return isBadMessage(firstError)
       ? failedWith(firstError)
       : this.#prepareAgain(firstError, delivery);
@@ -35,7 +35,7 @@ export class PreparationRetry {
         return this.source.prepare(delivery, 1);
       });
     } catch (error) {
-      return error instanceof CallsEnded ? error.outcome : failedWith(error);
+      return error instanceof StopRetrying ? error.outcome : failedWith(error);
     }
   }
 }

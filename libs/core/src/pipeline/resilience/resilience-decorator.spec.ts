@@ -23,7 +23,7 @@ import {
   Unlucky,
 } from '../pipeline.spec-support.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { failedWith } from '../decoding/thrown-error.js';
+import { failedWith } from '../to-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';

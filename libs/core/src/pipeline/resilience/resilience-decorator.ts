@@ -12,19 +12,19 @@ import {
 } from '../../model/outcomes/outcome.js';
 import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
 import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isPromiseLike } from '../promise-like.js';
-import { saidBeforeThrow } from '../dispatch/outcome-set-before-throw.js';
-import { failedWith } from '../decoding/thrown-error.js';
-import { BreakerCall, resultOf } from './breaker-call.js';
-import { CallsEnded } from './stop-retrying.js';
+import { isPromiseLike } from '../is-promise-like.js';
+import { outcomeSetBeforeThrow } from '../dispatch/outcome-set-before-throw.js';
+import { failedWith } from '../to-error.js';
+import { BreakerCall, callResultOf } from './breaker-call.js';
+import { StopRetrying } from './stop-retrying.js';
 import { DeliveryRetry, failedCall, waitSignalOf } from './delivery-retry.js';
 import {
-  bySeek,
+  withSeekMode,
   RetryConfigFactory,
   type RetryConfig,
   type RetrySource,
 } from './retry-config-factory.js';
-import { decideRetry, failureOf } from './retry-decision.js';
+import { decideRetry, failedOutcomeOf } from './retry-decision.js';
 import { REFUSED, type Permit, type SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
 export interface ResilienceOptions {
@@ -36,7 +36,7 @@ export interface ResilienceOptions {
 }
 
 /** The call that the breaker, where there is one, has admitted. */
-interface Pass {
+interface AdmittedCall {
   readonly permit: Permit;
   readonly startedAt: number;
 }
@@ -47,7 +47,7 @@ const UNGUARDED: Permit = 0;
  * Never tried, so nothing is counted; it comes again. The wait is of a fixed length: one that grew
  * during an outage would hold partitions up after the circuit has closed.
  */
-const refusedForNow: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
+const retryWhileOpen: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
 
 /**
  * breaker(retry(handler)), around one record or one slice.
@@ -68,13 +68,13 @@ export class ResilienceDecorator implements HandlerStep {
     this.#breaker = breaker;
     this.#runtime = runtime;
     this.#retry = new RetryConfigFactory().create(binding, logger);
-    this.#sliceRetry = bySeek(this.#retry);
+    this.#sliceRetry = withSeekMode(this.#retry);
   }
 
   /** Never throws. A promise only where the handler gives one, or fails. */
   invoke(ready: ReadyRecord, source: RecordSource): Outcome | Promise<Outcome> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
-    if (permit === REFUSED) return this.#refused();
+    if (permit === REFUSED) return this.#circuitOpenOutcome();
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     try {
       const result = ready.handler.invoke([ready.record], [ready.context]);
@@ -93,7 +93,7 @@ export class ResilienceDecorator implements HandlerStep {
   ): readonly Outcome[] | Promise<readonly Outcome[]> {
     const permit = this.#breaker === undefined ? UNGUARDED : this.#breaker.admit();
     if (permit === REFUSED)
-      return slice.map((_, index) => (index === 0 ? this.#refused() : handedBack));
+      return slice.map((_, index) => (index === 0 ? this.#circuitOpenOutcome() : handedBack));
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     const outcomes = call(slice);
     return isPromiseLike(outcomes)
@@ -104,7 +104,7 @@ export class ResilienceDecorator implements HandlerStep {
   /** Throws where the answer says that the handler failed. */
   #conclude(result: unknown, ready: ReadyRecord, permit: Permit, startedAt: number): Outcome {
     throwIfFailed(result);
-    return this.#done(ready.context.settle(), permit, startedAt);
+    return this.#settleBreaker(ready.context.outcomeAfterReturn(), permit, startedAt);
   }
 
   /** Not awaited: an async function for each record would take more time than the breaker and the retries. */
@@ -112,7 +112,7 @@ export class ResilienceDecorator implements HandlerStep {
     result: PromiseLike<unknown>,
     ready: ReadyRecord,
     source: RecordSource,
-    pass: Pass,
+    pass: AdmittedCall,
   ): Promise<Outcome> {
     const fail = (error: unknown): Promise<Outcome> => this.#retryAfter(error, ready, source, pass);
     return Promise.resolve(result).then((answer) => {
@@ -124,9 +124,9 @@ export class ResilienceDecorator implements HandlerStep {
     }, fail);
   }
 
-  #done(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
+  #settleBreaker(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
     if (this.#breaker)
-      this.#breaker.settle(permit, resultOf(outcome), this.#runtime.monotonic() - startedAt);
+      this.#breaker.settle(permit, callResultOf(outcome), this.#runtime.monotonic() - startedAt);
     return outcome;
   }
 
@@ -135,7 +135,7 @@ export class ResilienceDecorator implements HandlerStep {
     firstError: unknown,
     ready: ReadyRecord,
     source: RecordSource,
-    { permit, startedAt }: Pass,
+    { permit, startedAt }: AdmittedCall,
   ): Promise<Outcome> {
     const { delivery } = ready;
     const retry = new DeliveryRetry(this.#retry, delivery, this.#runtime);
@@ -143,13 +143,15 @@ export class ResilienceDecorator implements HandlerStep {
       ? wrap(new BreakerCall(this.#breaker, permit, startedAt, this.#runtime), retry)
       : wrap(retry);
     const call = ({ attempt, signal }: IRetryContext): Promise<Outcome> => {
-      if (attempt === 1) throw endedBy(firstError, ready);
+      if (attempt === 1) throw toStopRetrying(firstError, ready);
       return callAgain(delivery, source, attempt, signal);
     };
     try {
       return await policy.execute(call, waitSignalOf(delivery));
     } catch (error) {
-      return error instanceof CallsEnded ? this.#pacedByCircuit(error.outcome) : failedWith(error);
+      return error instanceof StopRetrying
+        ? this.#withCircuitBreakerDelay(error.outcome)
+        : failedWith(error);
     }
   }
 
@@ -160,13 +162,15 @@ export class ResilienceDecorator implements HandlerStep {
     startedAt: number,
   ): readonly Outcome[] {
     const judged = outcomes.map((outcome, index) =>
-      outcome.kind === 'failed' ? this.#afterOneCall(slice[index]!.delivery, outcome) : outcome,
+      outcome.kind === 'failed'
+        ? this.#applyRetryDecision(slice[index]!.delivery, outcome)
+        : outcome,
     );
-    this.#done(tellingOf(judged), permit, startedAt);
-    return judged.map((outcome) => this.#pacedByCircuit(outcome));
+    this.#settleBreaker(decisiveOutcome(judged), permit, startedAt);
+    return judged.map((outcome) => this.#withCircuitBreakerDelay(outcome));
   }
 
-  #afterOneCall(delivery: Delivery, failed: FailedOutcome): Outcome {
+  #applyRetryDecision(delivery: Delivery, failed: FailedOutcome): Outcome {
     if (delivery.signal.aborted) return handedBack;
     const { error } = failed;
     // Whoever gave it knows more than the error tells.
@@ -176,36 +180,36 @@ export class ResilienceDecorator implements HandlerStep {
       config,
       failedCall({ config, delivery, runtime: this.#runtime, error, call: 1 }),
     );
-    return decision.kind === 'end' ? failureOf(error, 1, decision) : failedWith(error);
+    return decision.kind === 'end' ? failedOutcomeOf(error, 1, decision) : failedWith(error);
   }
 
   /**
    * Where the circuit pauses the binding, it decides when the record is tried again. A backoff of
    * its own, which grew during the outage, would hold its partition up after the circuit has closed.
    */
-  #pacedByCircuit(outcome: Outcome): Outcome {
+  #withCircuitBreakerDelay(outcome: Outcome): Outcome {
     const breaker = this.#breaker;
     if (outcome.kind !== 'failed' || !breaker?.automaticPauseOnOpen) return outcome;
-    return breaker.state === 'CLOSED' || resultOf(outcome) === 'ignored'
+    return breaker.state === 'CLOSED' || callResultOf(outcome) === 'ignored'
       ? outcome
       : { ...outcome, delayMs: 0 };
   }
 
-  #refused(): Outcome {
-    if (this.#breaker?.automaticPauseOnOpen) return refusedForNow;
+  #circuitOpenOutcome(): Outcome {
+    if (this.#breaker?.automaticPauseOnOpen) return retryWhileOpen;
     const error = new CircuitBreakerOpenException(this.#binding);
     return { kind: 'failed', error, attempts: 0, ending: 'circuit-open' };
   }
 }
 
 /** A bad message among them says nothing of what the handler needs, and must not hide what another failure says. */
-function tellingOf(outcomes: readonly Outcome[]): Outcome {
+function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
   const failed = outcomes.filter(({ kind }) => kind === 'failed');
-  const counted = failed.find((outcome) => resultOf(outcome) === 'failed');
+  const counted = failed.find((outcome) => callResultOf(outcome) === 'failed');
   return counted ?? failed[0] ?? outcomes.at(-1) ?? succeeded;
 }
 
-/** Rejects with what the handler throws, or with CallsEnded where it ends otherwise than by success. */
+/** Rejects with what the handler throws, or with StopRetrying where it ends otherwise than by success. */
 async function callAgain(
   delivery: Delivery,
   source: RecordSource,
@@ -214,15 +218,15 @@ async function callAgain(
 ): Promise<Outcome> {
   const prepared = await source.prepare(delivery, call);
   // Preparing may take its time, and a pause promises that nothing reaches a handler after it.
-  if (signal.aborted) throw new CallsEnded(handedBack);
-  if (prepared.kind !== 'ready') throw new CallsEnded(withCalls(prepared, call - 1));
+  if (signal.aborted) throw new StopRetrying(handedBack);
+  if (prepared.kind !== 'ready') throw new StopRetrying(withCalls(prepared, call - 1));
   try {
     throwIfFailed(await prepared.handler.invoke([prepared.record], [prepared.context]));
   } catch (error) {
-    throw endedBy(error, prepared);
+    throw toStopRetrying(error, prepared);
   }
-  const outcome = prepared.context.settle();
-  if (outcome.kind !== 'succeeded') throw new CallsEnded(outcome);
+  const outcome = prepared.context.outcomeAfterReturn();
+  if (outcome.kind !== 'succeeded') throw new StopRetrying(outcome);
   return outcome;
 }
 
@@ -231,7 +235,7 @@ function withCalls(outcome: Outcome, calls: number): Outcome {
   return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;
 }
 
-function endedBy(thrown: unknown, ready: ReadyRecord): unknown {
-  const outcome = saidBeforeThrow(ready, thrown);
-  return outcome ? new CallsEnded(outcome) : thrown;
+function toStopRetrying(thrown: unknown, ready: ReadyRecord): unknown {
+  const outcome = outcomeSetBeforeThrow(ready, thrown);
+  return outcome ? new StopRetrying(outcome) : thrown;
 }

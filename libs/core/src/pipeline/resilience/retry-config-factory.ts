@@ -1,6 +1,6 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 import type { ResolvedBinding, ResolvedTier0 } from '../../config/resolving/resolved-binding.js';
-import { errorJudge, type ErrorJudge } from './failed-call.js';
+import { createErrorJudge, type ErrorJudge } from './error-judge.js';
 
 /** What a retry needs of its binding. It holds nothing that changes: all deliveries share it. */
 export interface RetryConfig {
@@ -28,7 +28,7 @@ export class RetryConfigFactory {
       maxAttempts: retry.tier0.maxAttempts,
       limitMs: (maxPollIntervalMs * 7) / 10,
       expectedProcessingMs,
-      judge: errorJudge(binding, logger),
+      judge: createErrorJudge(binding, logger),
       waitAfter: (call: number, chance: number) => waitAfter(retry.tier0, call, chance),
     });
   }
@@ -48,6 +48,6 @@ function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
 }
 
 /** For slices: the records before the one that failed are done, and from there on they are read again. */
-export function bySeek(config: RetryConfig): RetryConfig {
+export function withSeekMode(config: RetryConfig): RetryConfig {
   return { ...config, mode: 'seek' };
 }

@@ -1,5 +1,5 @@
 import type { FailedOutcome, FailureEnding } from '../../model/outcomes/outcome.js';
-import type { ErrorJudgement } from './failed-call.js';
+import type { ErrorJudgement } from './error-judge.js';
 import type { RetryConfig } from './retry-config-factory.js';
 
 /** After a call that failed. */
@@ -31,12 +31,12 @@ export function decideRetry(config: RetryConfig, failed: FailedCall): RetryDecis
     case 'not-retried':
       return { kind: 'end', ending: 'not-retried' };
     case 'retryable':
-      return config.mode === 'seek' ? bySeek(config, failed) : inLine(config, failed);
+      return config.mode === 'seek' ? decideSeek(config, failed) : decideInLine(config, failed);
   }
 }
 
 /** One call for each delivery; intake makes the wait, and others of the partition are not held up by a sleep. */
-function bySeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
+function decideSeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDecision {
   const call = failures + 1;
   if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
   return { kind: 'end', ending: 'delivered-again', delayMs: config.waitAfter(call, chance) };
@@ -46,14 +46,14 @@ function bySeek(config: RetryConfig, { failures, chance }: FailedCall): RetryDec
  * The budget is min(configured duration, maxPollIntervalMs x 0.7 - elapsed). The configured
  * duration is the sum of the waits, which they cannot exceed, so the clock decides alone.
  */
-function inLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
+function decideInLine(config: RetryConfig, { call, elapsedMs, chance }: FailedCall): RetryDecision {
   if (call >= config.maxAttempts) return { kind: 'end', ending: 'exhausted' };
   const waitMs = config.waitAfter(call, chance);
   const isAffordable = elapsedMs + waitMs + config.expectedProcessingMs <= config.limitMs;
   return isAffordable ? { kind: 'call-again', waitMs } : { kind: 'end', ending: 'over-budget' };
 }
 
-export function failureOf(
+export function failedOutcomeOf(
   error: Error,
   attempts: number,
   { ending, delayMs }: RetryEnd,

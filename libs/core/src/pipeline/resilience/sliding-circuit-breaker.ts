@@ -40,7 +40,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   /** The first since the last change of state: what began before that has no say after it. */
   #firstPermit: Permit = 0;
   /** By trial calls that told something, and by those of the last grant that are under way. */
-  #placesTaken = 0;
+  #trialsTaken = 0;
   /** By the monotonic clock. */
   #grantedAt = 0;
   #timer: Timer | undefined;
@@ -82,8 +82,8 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
       case 'OPEN':
         return REFUSED;
       case 'HALF_OPEN':
-        if (this.#placesTaken >= this.#trials.size && !this.#grantsMore()) return REFUSED;
-        this.#placesTaken++;
+        if (this.#trialsTaken >= this.#trials.size && !this.#grantMoreTrials()) return REFUSED;
+        this.#trialsTaken++;
         return this.#permit;
     }
   }
@@ -91,38 +91,38 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
   settle(permit: Permit, result: CallResult, durationMs: number): void {
     if (permit < this.#firstPermit) return;
     const isTrial = this.#state === 'HALF_OPEN';
-    if (isTrial) this.#settlePlace(permit, result);
+    if (isTrial) this.#releaseTrial(permit, result);
     if (result === 'ignored') return;
     const window = isTrial ? this.#trials : this.#window;
     // As Resilience4j: a call is slow when it took longer, not when it took as long.
     window.add(result === 'failed', durationMs > this.config.slowCallDurationMs);
-    if (isTrial) this.#decideTrials();
-    else this.#decide();
+    if (isTrial) this.#evaluateTrials();
+    else this.#evaluateWindow();
   }
 
   reset(): void {
     this.#window.clear();
     // Even where it is CLOSED: calls that still run began before.
     this.#firstPermit = ++this.#permit;
-    if (this.#state !== 'CLOSED') this.#become('CLOSED', 'reset', this.figures);
+    if (this.#state !== 'CLOSED') this.#transitionTo('CLOSED', 'reset', this.figures);
   }
 
-  #decide(): void {
+  #evaluateWindow(): void {
     if (this.#window.calls < this.config.minimumNumberOfCalls) return;
-    const cause = this.#tooBad(this.#window);
-    if (cause) this.#become('OPEN', cause, this.#window.figures);
+    const cause = this.#exceededThreshold(this.#window);
+    if (cause) this.#transitionTo('OPEN', cause, this.#window.figures);
   }
 
-  #decideTrials(): void {
+  #evaluateTrials(): void {
     if (this.#trials.calls < this.#trials.size) return;
     const { figures } = this.#trials;
-    const cause = this.#tooBad(this.#trials);
-    if (cause) return this.#become('OPEN', cause, figures);
+    const cause = this.#exceededThreshold(this.#trials);
+    if (cause) return this.#transitionTo('OPEN', cause, figures);
     this.#window.clear();
-    this.#become('CLOSED', 'recovered', figures);
+    this.#transitionTo('CLOSED', 'recovered', figures);
   }
 
-  #tooBad(window: CallWindow): CircuitChangeCause | undefined {
+  #exceededThreshold(window: CallWindow): CircuitChangeCause | undefined {
     if (window.reachesFailureRate(this.config.failureRateThreshold)) return 'failure-rate';
     if (window.reachesSlowRate(this.config.slowCallRateThreshold)) return 'slow-call-rate';
     return undefined;
@@ -132,12 +132,12 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
    * A handler that never ends would keep its place, and with it the whole binding. As long as the
    * circuit was open, so long it waits for its trial calls; then others may show how things are.
    */
-  #grantsMore(): boolean {
+  #grantMoreTrials(): boolean {
     const now = this.runtime.monotonic();
     if (now - this.#grantedAt < this.waitDurationInOpenStateMs) return false;
     this.#grantedAt = now;
     this.#permit++;
-    this.#placesTaken = this.#trials.calls;
+    this.#trialsTaken = this.#trials.calls;
     return true;
   }
 
@@ -146,31 +146,31 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
    * ever. One of an earlier grant has lost its place to others: it has none to give back, and takes
    * one where it still tells something.
    */
-  #settlePlace(permit: Permit, result: CallResult): void {
+  #releaseTrial(permit: Permit, result: CallResult): void {
     const hasPlace = permit === this.#permit;
-    if (hasPlace && result === 'ignored') this.#placesTaken--;
-    if (!hasPlace && result !== 'ignored') this.#placesTaken++;
+    if (hasPlace && result === 'ignored') this.#trialsTaken--;
+    if (!hasPlace && result !== 'ignored') this.#trialsTaken++;
   }
 
-  #become(to: CircuitState, cause: CircuitChangeCause, figures: CircuitFigures): void {
+  #transitionTo(to: CircuitState, cause: CircuitChangeCause, figures: CircuitFigures): void {
     const from = this.#state;
     this.#firstPermit = ++this.#permit;
     this.#state = to;
     this.#since = this.runtime.now();
     this.#trials.clear();
-    this.#placesTaken = 0;
+    this.#trialsTaken = 0;
     this.#grantedAt = this.runtime.monotonic();
     this.#timer?.cancel();
-    this.#timer = to === 'OPEN' ? this.#halfOpenLater() : undefined;
-    this.#tell({ from, to, cause, figures, at: this.#since });
+    this.#timer = to === 'OPEN' ? this.#scheduleHalfOpen() : undefined;
+    this.#notifyListeners({ from, to, cause, figures, at: this.#since });
   }
 
-  #halfOpenLater(): Timer {
-    const halfOpen = (): void => this.#become('HALF_OPEN', 'wait-over', this.#window.figures);
+  #scheduleHalfOpen(): Timer {
+    const halfOpen = (): void => this.#transitionTo('HALF_OPEN', 'wait-over', this.#window.figures);
     return this.runtime.setTimer(halfOpen, this.waitDurationInOpenStateMs, { background: true });
   }
 
-  #tell(transition: CircuitTransition): void {
+  #notifyListeners(transition: CircuitTransition): void {
     for (const listener of this.#listeners) {
       try {
         listener(transition);

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
 
 /** Carries an outcome other than success through the policies, which tell success from failure by what is thrown. */
-export class CallsEnded extends Error {
+export class StopRetrying extends Error {
   constructor(readonly outcome: Outcome) {
     super(`The calls of the handler ended: ${outcome.kind}.`);
   }

@@ -27,11 +27,11 @@ export interface TransactionWork {
   readonly offset: OffsetCommit;
   readonly assignment: Assignment;
   /** It waits for the cluster; undefined when that is over. */
-  onTrouble(error: Error | undefined): void;
+  onWaiting(error: Error | undefined): void;
 }
 
 /** `not-ours`: none of it counts, and whoever owns the partition now does the work. */
-export type TransactionEnd = 'committed' | 'not-ours';
+export type TransactionResult = 'committed' | 'not-ours';
 
 /**
  * No handler runs in a transaction, so it is short; one that a process left open when it died holds
@@ -46,7 +46,7 @@ const RETRY = { initialMs: 100, maxMs: 5_000 };
 export class SessionTransactions {
   readonly #closing = new AbortController();
   readonly #waiting = new Set<TransactionWork>();
-  #trouble: Error | undefined;
+  #lastError: Error | undefined;
   #producer: ProducerSession;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -58,16 +58,16 @@ export class SessionTransactions {
    * What an earlier process with this id has left open is aborted, and that process fenced. Asked
    * for before the session joins: until it is aborted nobody can tell where its partitions begin.
    */
-  takeOver(): void {
-    void this.#inTurn(() => this.#persist(() => this.#pass()));
+  abortPredecessor(): void {
+    void this.#enqueue(() => this.#retryUntilClosed(() => this.#abortOpenTransaction()));
   }
 
   /** Rejects with the reason for which none of it counts. */
-  async commit(work: TransactionWork): Promise<TransactionEnd> {
+  async commit(work: TransactionWork): Promise<TransactionResult> {
     this.#waiting.add(work);
-    if (this.#trouble) work.onTrouble(this.#trouble);
+    if (this.#lastError) work.onWaiting(this.#lastError);
     try {
-      return await this.#inTurn(() => this.#commit(work));
+      return await this.#enqueue(() => this.#commit(work));
     } finally {
       this.#waiting.delete(work);
     }
@@ -76,10 +76,10 @@ export class SessionTransactions {
   /** Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The session is closed.'));
-    await this.#discard(this.#producer);
+    await this.#closeProducer(this.#producer);
   }
 
-  async #commit(work: TransactionWork): Promise<TransactionEnd> {
+  async #commit(work: TransactionWork): Promise<TransactionResult> {
     const { outputs, offset, assignment } = work;
     if (!assignment.member()) return 'not-ours';
     const transaction = await this.#begin();
@@ -99,15 +99,16 @@ export class SessionTransactions {
     transaction: Transaction,
     error: unknown,
     work: TransactionWork,
-  ): Promise<TransactionEnd> {
+  ): Promise<TransactionResult> {
     try {
       await transaction.abort();
     } catch (ending) {
       if (ending instanceof TransactionCommittedError) return 'committed';
-      if (error instanceof TransactionOutcomeUnknownError) return this.#findOut(work, error);
+      if (error instanceof TransactionOutcomeUnknownError)
+        return this.#resolveUnknownOutcome(work, error);
       // Nothing of it can count any more: the next transaction begins with its abort.
     }
-    await this.#renewAfter(error);
+    await this.#replaceFencedProducer(error);
     if (error instanceof FencedError) return 'not-ours';
     throw error;
   }
@@ -116,7 +117,7 @@ export class SessionTransactions {
    * Whether the commit came through. To guess wrong would double the work or lose it, so it is
    * asked for as long as the partition is ours: the group's offset tells.
    */
-  async #findOut(work: TransactionWork, unknown: Error): Promise<TransactionEnd> {
+  async #resolveUnknownOutcome(work: TransactionWork, unknown: Error): Promise<TransactionResult> {
     const { topic, partition, offset } = work.offset;
     this.parts.logger.warn(
       'It is not known whether a transaction is committed: the cluster is asked',
@@ -126,11 +127,11 @@ export class SessionTransactions {
         reason: unknown.message,
       },
     );
-    await this.#renewAfter(unknown);
+    await this.#replaceFencedProducer(unknown);
     let stored: number | undefined;
-    await this.#persist(async () => {
+    await this.#retryUntilClosed(async () => {
       if (!work.assignment.member()) return;
-      await this.#pass();
+      await this.#abortOpenTransaction();
       stored = await work.assignment.stored();
     });
     if (stored === undefined) return 'not-ours';
@@ -139,7 +140,7 @@ export class SessionTransactions {
   }
 
   /** An empty transaction: whatever was open before it is ended. */
-  async #pass(): Promise<void> {
+  async #abortOpenTransaction(): Promise<void> {
     await (await this.#begin()).abort();
   }
 
@@ -147,13 +148,13 @@ export class SessionTransactions {
     try {
       return await this.#producer.transaction();
     } catch (error) {
-      await this.#renewAfter(error);
+      await this.#replaceFencedProducer(error);
       throw error;
     }
   }
 
   /** By a time-out, or by another process with this id: only a new producer can go on. */
-  async #renewAfter(error: unknown): Promise<void> {
+  async #replaceFencedProducer(error: unknown): Promise<void> {
     if (!isFence(error) || this.#closing.signal.aborted) return;
     const { transactionalId, logger } = this.parts;
     logger.warn(
@@ -162,38 +163,38 @@ export class SessionTransactions {
     );
     const fenced = this.#producer;
     this.#producer = this.#newProducer();
-    await this.#discard(fenced);
+    await this.#closeProducer(fenced);
   }
 
   /** Until it succeeds or the session is closed. */
-  async #persist(attempt: () => Promise<void>): Promise<void> {
+  async #retryUntilClosed(attempt: () => Promise<void>): Promise<void> {
     const { runtime } = this.parts;
     const backoff = new Backoff(runtime, RETRY);
     while (!this.#closing.signal.aborted) {
       try {
         await attempt();
-        return this.#tell(undefined);
+        return this.#reportError(undefined);
       } catch (error) {
-        this.#tell(error as Error);
+        this.#reportError(error as Error);
         await sleep(runtime, backoff.next(), this.#closing.signal).catch(() => undefined);
       }
     }
   }
 
   /** In the log when it begins and when it ends; to those that wait, always. */
-  #tell(trouble: Error | undefined): void {
+  #reportError(trouble: Error | undefined): void {
     const { transactionalId, logger } = this.parts;
-    if (trouble && !this.#trouble)
+    if (trouble && !this.#lastError)
       logger.warn('Transactions wait for the cluster', {
         transactionalId,
         reason: String(trouble),
       });
-    if (this.#trouble && !trouble) logger.info('Transactions go on', { transactionalId });
-    this.#trouble = trouble;
-    for (const work of this.#waiting) work.onTrouble(trouble);
+    if (this.#lastError && !trouble) logger.info('Transactions go on', { transactionalId });
+    this.#lastError = trouble;
+    for (const work of this.#waiting) work.onWaiting(trouble);
   }
 
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+  #enqueue<T>(step: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(step);
     this.#last = turn.catch(() => undefined);
     return turn;
@@ -209,7 +210,7 @@ export class SessionTransactions {
     });
   }
 
-  async #discard(producer: ProducerSession): Promise<void> {
+  async #closeProducer(producer: ProducerSession): Promise<void> {
     await producer.close().catch((error: unknown) =>
       this.parts.logger.warn('A transactional producer did not close in order', {
         reason: String(error),

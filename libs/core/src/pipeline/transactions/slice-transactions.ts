@@ -9,7 +9,7 @@ import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { handedBack, isFinal, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
-import { SessionTransactions, type TransactionEnd } from './session-transactions.js';
+import { SessionTransactions, type TransactionResult } from './session-transactions.js';
 
 export interface SliceTransactionsParts {
   readonly driver: Pick<BrokerDriver, 'producer'>;
@@ -20,7 +20,7 @@ export interface SliceTransactionsParts {
 }
 
 /** A record whose handler has answered. */
-export interface Handled {
+export interface HandledRecord {
   readonly delivery: Delivery;
   readonly outcome: Outcome;
 }
@@ -39,7 +39,7 @@ export class SliceTransactions {
     const id = transactionalId(sessionIndex);
     const session = new SessionTransactions({ ...parts, transactionalId: id });
     this.#sessions.set(sessionIndex, session);
-    session.takeOver();
+    session.abortPredecessor();
   }
 
   async close(sessionIndex: number): Promise<void> {
@@ -52,8 +52,8 @@ export class SliceTransactions {
    * Of records of one partition, in their order. An outcome for each up to the first that is not
    * done: what was handled behind it does not count, for an offset says that all before it is done.
    */
-  async settle(handled: readonly Handled[]): Promise<readonly Outcome[]> {
-    tell(handled, undefined);
+  async settle(handled: readonly HandledRecord[]): Promise<readonly Outcome[]> {
+    reportHandlerReturned(handled, undefined);
     const end = handled.findIndex(({ outcome }) => !isFinal(outcome));
     const stopped = handled[end]?.outcome;
     const done = stopped ? handled.slice(0, end) : handled;
@@ -61,23 +61,23 @@ export class SliceTransactions {
     return stopped && outcomes.every(isFinal) ? [...outcomes, stopped] : outcomes;
   }
 
-  async #commit(done: readonly Handled[]): Promise<readonly Outcome[]> {
+  async #commit(done: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     const outputs = done.flatMap(({ outcome }) => outputsOf(outcome));
     const last = done.at(-1)?.delivery;
     if (!last || outputs.length === 0) return done.map(({ outcome }) => outcome);
     const { assignment, sessionIndex } = last;
     const session = this.#sessions.get(sessionIndex);
     if (!assignment || !session) return [handedBack];
-    const offset = offsetBehind(last);
-    let ending: TransactionEnd;
+    const offset = nextOffsetOf(last);
+    let ending: TransactionResult;
     try {
-      const onTrouble = (trouble: Error | undefined): void => tell(done, trouble);
-      ending = await session.commit({ outputs, offset, assignment, onTrouble });
+      const onWaiting = (trouble: Error | undefined): void => reportHandlerReturned(done, trouble);
+      ending = await session.commit({ outputs, offset, assignment, onWaiting });
     } catch (error) {
-      const isBadOutput = isBad(error);
+      const isBadOutput = isInvalidOutput(error);
       return isBadOutput && done.length > 1
         ? this.#commitOneByOne(done)
-        : [failedWith(error, isBadOutput)];
+        : [commitFailed(error, isBadOutput)];
     }
     if (ending === 'not-ours') return [handedBack];
     assignment.confirm(offset);
@@ -85,7 +85,7 @@ export class SliceTransactions {
   }
 
   /** Nobody is to pay for what another record's handler has sent. */
-  async #commitOneByOne(done: readonly Handled[]): Promise<readonly Outcome[]> {
+  async #commitOneByOne(done: readonly HandledRecord[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = [];
     for (const each of done) {
       outcomes.push(...(await this.#commit([each])));
@@ -95,11 +95,14 @@ export class SliceTransactions {
   }
 }
 
-function tell(handled: readonly Handled[], trouble: Error | undefined): void {
-  for (const { delivery } of handled) delivery.settles?.(trouble);
+function reportHandlerReturned(
+  handled: readonly HandledRecord[],
+  trouble: Error | undefined,
+): void {
+  for (const { delivery } of handled) delivery.onHandlerReturned?.(trouble);
 }
 
-function offsetBehind({ record }: Delivery): OffsetCommit {
+function nextOffsetOf({ record }: Delivery): OffsetCommit {
   const { topic, partition, offset, leaderEpoch } = record;
   return { topic, partition, offset: offset + 1, leaderEpoch };
 }
@@ -114,7 +117,7 @@ function withoutOutputs(outcome: Outcome): Outcome {
 }
 
 /** The handler has sent what no broker takes: another try would send the same. Anything else is the world's. */
-function failedWith(cause: unknown, isBadOutput: boolean): Outcome {
+function commitFailed(cause: unknown, isBadOutput: boolean): Outcome {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const advice = isBadOutput ? 'Look at what the handler sends.' : 'It is tried again.';
   const error = new TransactionException(
@@ -127,7 +130,7 @@ function failedWith(cause: unknown, isBadOutput: boolean): Outcome {
     : { kind: 'failed', error, attempts: 0, ending: 'delivered-again' };
 }
 
-function isBad(error: unknown): boolean {
+function isInvalidOutput(error: unknown): boolean {
   if (error instanceof RecordTooLargeError || error instanceof InvalidOptionError) return true;
-  return error instanceof Error && error.cause !== undefined && isBad(error.cause);
+  return error instanceof Error && error.cause !== undefined && isInvalidOutput(error.cause);
 }

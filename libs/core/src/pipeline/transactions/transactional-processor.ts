@@ -7,10 +7,10 @@ import {
   type RecordProcessor,
 } from '../../model/outcomes/outcome.js';
 import { waitSignalOf } from '../resilience/delivery-retry.js';
-import type { Handled, SliceTransactions } from './slice-transactions.js';
+import type { HandledRecord, SliceTransactions } from './slice-transactions.js';
 
 /** A transaction costs some journeys to the brokers: handlers that are quick share one, a slow one has its own. */
-const LONGEST_MS = 100;
+const MAX_SHARED_MS = 100;
 
 /**
  * Around what calls the handlers: what they have sent is committed with the progress of their
@@ -39,13 +39,13 @@ export class TransactionalProcessor implements RecordProcessor {
   async processSlice(slice: readonly Delivery[]): Promise<readonly Outcome[]> {
     const handled = await this.#handle(slice);
     // Those behind them have no handler either, until they are given to one.
-    for (const delivery of slice.slice(handled.length)) delivery.settles?.();
+    for (const delivery of slice.slice(handled.length)) delivery.onHandlerReturned?.();
     return this.transactions.settle(handled);
   }
 
   /** As many as there is time for; nothing is begun when the partition is asked back or is to pause. */
-  async #handle(slice: readonly Delivery[]): Promise<readonly Handled[]> {
-    const handled: Handled[] = [];
+  async #handle(slice: readonly Delivery[]): Promise<readonly HandledRecord[]> {
+    const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
     // It ends for all of a slice at once.
     const calledOff = slice[0] && waitSignalOf(slice[0]);
@@ -54,7 +54,7 @@ export class TransactionalProcessor implements RecordProcessor {
       const outcomes = await this.#handleNext(slice, handled.length);
       for (const outcome of outcomes) handled.push({ delivery: slice[handled.length]!, outcome });
       const isStopped = outcomes.length === 0 || !outcomes.every(isFinal);
-      if (isStopped || this.runtime.monotonic() - since >= LONGEST_MS) break;
+      if (isStopped || this.runtime.monotonic() - since >= MAX_SHARED_MS) break;
     }
     return handled;
   }

@@ -49,14 +49,14 @@ describe('the settings of a test broker', () => {
 
   it('advertise the proxy instead of the port behind it', () => {
     const ports = { plain: 1, controller: 2, proxied: { broker: 3, proxy: 4 } };
-    const place = {
+    const layout = {
       id: 0,
       ports,
       controllers: [2, 5, 8],
       dataFolder: '/data',
       certificateFolder: '/',
     };
-    expect(brokerSettings(place, kafkaRecipe({ brokers: 3, proxied: true }))).toMatchObject({
+    expect(brokerSettings(layout, kafkaRecipe({ brokers: 3, proxied: true }))).toMatchObject({
       'node.id': '0',
       'controller.quorum.voters': '0@127.0.0.1:2,1@127.0.0.1:5,2@127.0.0.1:8',
       listeners: 'PLAINTEXT://127.0.0.1:1,PROXIED://127.0.0.1:3,CONTROLLER://127.0.0.1:2',

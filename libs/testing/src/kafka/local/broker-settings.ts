@@ -2,7 +2,7 @@ import type { KafkaRecipe } from '../kafka-server-options.js';
 import { HOST, listenerSettings, type BrokerPorts } from './listeners.js';
 import { securitySettings } from './security-settings.js';
 
-export interface BrokerPlace {
+export interface NodeLayout {
   readonly id: number;
   readonly ports: BrokerPorts;
   /** Every node's controller port, by node id. */
@@ -13,12 +13,12 @@ export interface BrokerPlace {
 }
 
 /** All settings of one broker; those of the recipe win. */
-export function brokerSettings(place: BrokerPlace, recipe: KafkaRecipe): Record<string, string> {
+export function brokerSettings(layout: NodeLayout, recipe: KafkaRecipe): Record<string, string> {
   return {
-    ...placeSettings(place),
-    ...rackSetting(recipe.racks[place.id]),
-    ...listenerSettings(place.ports, recipe.security.listeners),
-    ...securitySettings(recipe.security, place.certificateFolder),
+    ...nodeSettings(layout),
+    ...rackSetting(recipe.racks[layout.id]),
+    ...listenerSettings(layout.ports, recipe.security.listeners),
+    ...securitySettings(recipe.security, layout.certificateFolder),
     ...testSettings(recipe),
   };
 }
@@ -29,7 +29,7 @@ export function testSettings(recipe: KafkaRecipe): Record<string, string> {
     // A client that asks for a topic by mistake must hear so.
     'auto.create.topics.enable': 'false',
     ...replicationSettings(recipe.brokers),
-    ...livelinessSettings,
+    ...failureDetectionSettings,
     ...(recipe.stockGroupSettings ? {} : groupSettings),
     ...recipe.settings,
   };
@@ -41,7 +41,7 @@ export function toProperties(settings: Readonly<Record<string, string>>): string
     .join('');
 }
 
-function placeSettings({ id, controllers, dataFolder }: BrokerPlace): Record<string, string> {
+function nodeSettings({ id, controllers, dataFolder }: NodeLayout): Record<string, string> {
   return {
     'process.roles': 'broker,controller',
     'node.id': String(id),
@@ -70,7 +70,7 @@ function replicationSettings(brokers: number): Record<string, string> {
 }
 
 /** How soon the cluster notices that a broker died: the stock 9 s and 30 s are waits without a lesson. */
-const livelinessSettings = {
+const failureDetectionSettings = {
   'broker.session.timeout.ms': '2000',
   'broker.heartbeat.interval.ms': '500',
   'replica.lag.time.max.ms': '3000',

@@ -4,7 +4,7 @@ import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import type { Certificates } from '../security-options.js';
 import { findKeytool } from './executables.js';
 import { HOST } from './listeners.js';
-import { runToEnd } from './run-to-end.js';
+import { runCommand } from './run-command.js';
 
 const PASSWORD = 'only-for-tests';
 const QUICK_JVM = ['-J-XX:+UseSerialGC', '-J-XX:TieredStopAtLevel=1'];
@@ -55,5 +55,5 @@ async function keytool(folder: string, args: readonly string[]): Promise<void> {
     const refusal = { source: 'local Java', reason: missingKeytool };
     throw new KafkaUnavailableError([refusal], 'Java with keytool');
   }
-  await runToEnd(command, [...args, ...QUICK_JVM], { cwd: folder, timeoutMs: 60_000 });
+  await runCommand(command, [...args, ...QUICK_JVM], { cwd: folder, timeoutMs: 60_000 });
 }

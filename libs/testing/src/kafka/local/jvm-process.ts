@@ -59,7 +59,7 @@ export class JvmProcess {
   }
 
   /** What it printed last; nothing, if it never ran. */
-  async lastWords(): Promise<string> {
+  async lastOutput(): Promise<string> {
     if (!existsSync(this.#logFile)) return '';
     const log = await readFile(this.#logFile, 'utf8');
     return log.trimEnd().split('\n').slice(-30).join('\n');

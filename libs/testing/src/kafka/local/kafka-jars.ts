@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { findJava, findMaven } from './executables.js';
-import { CommandError, runToEnd } from './run-to-end.js';
+import { CommandError, runCommand } from './run-command.js';
 
 /** Where this folder lies by default: the user's cache. */
 export const CACHE_VARIABLE = 'NEST_EVENT_BUS_CACHE';
@@ -71,7 +71,7 @@ async function provision(java: string, version: string, folder: string): Promise
 async function fetchJars(maven: string, version: string, staging: string): Promise<void> {
   await writeFile(join(staging, 'pom.xml'), pom(version));
   const goal = ['dependency:copy-dependencies', '-DoutputDirectory=jars', '-DincludeScope=runtime'];
-  await runToEnd(maven, ['-q', '-B', '-Dstyle.color=never', ...goal], {
+  await runCommand(maven, ['-q', '-B', '-Dstyle.color=never', ...goal], {
     cwd: staging,
     timeoutMs: 600_000,
   });
@@ -90,7 +90,7 @@ export async function storageTool(
   folder: string,
 ): Promise<void> {
   const tool = ['-cp', classPath, 'kafka.tools.StorageTool'];
-  await runToEnd(java, [...tool, ...args], { cwd: folder, timeoutMs: 60_000 });
+  await runCommand(java, [...tool, ...args], { cwd: folder, timeoutMs: 60_000 });
 }
 
 async function moveIntoPlace(staging: string, folder: string): Promise<void> {

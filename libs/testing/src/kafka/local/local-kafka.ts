@@ -13,7 +13,7 @@ import { makeCertificates } from './certificates.js';
 import { onFreePorts } from './free-ports.js';
 import type { KafkaJars } from './kafka-jars.js';
 import { HOST, type BrokerPorts } from './listeners.js';
-import { kafkaId, layOutNode } from './node-folder.js';
+import { kafkaId, prepareNodeFolder } from './node-folder.js';
 
 interface LocalBroker {
   readonly process: BrokerProcess;
@@ -46,7 +46,7 @@ export class LocalKafka implements StartedKafka {
       const folder = await mkdtemp(join(tmpdir(), 'nest-event-bus-kafka-'));
       const nodes = brokerPorts(ports, recipe).map((own, id) => localNode(jars, folder, own, id));
       const kafka = new LocalKafka(runtime, recipe, folder, nodes);
-      await kafka.#comeUp(jars);
+      await kafka.#launchNodes(jars);
       return kafka;
     });
   }
@@ -135,14 +135,14 @@ export class LocalKafka implements StartedKafka {
       addresses: up.map(({ ports }) => `${HOST}:${ports.plain}`),
       nodes: up.map(({ id }) => id),
       timeoutMs: this.recipe.startTimeoutMs,
-      hopeless: () =>
+      fatalReason: () =>
         up.some(({ process }) => process.kind === 'down') ? 'a broker ended' : undefined,
     });
   }
 
-  async #comeUp(jars: KafkaJars): Promise<void> {
+  async #launchNodes(jars: KafkaJars): Promise<void> {
     try {
-      await this.#layOut(jars);
+      await this.#prepareNodes(jars);
       await Promise.all(this.proxies.map((proxy) => proxy.accept()));
       for (const { process } of this.nodes) process.launch();
       await this.#untilReady();
@@ -154,24 +154,24 @@ export class LocalKafka implements StartedKafka {
     }
   }
 
-  async #layOut(jars: KafkaJars): Promise<void> {
+  async #prepareNodes(jars: KafkaJars): Promise<void> {
     const clusterId = kafkaId(this.runtime);
     const controllers = this.nodes.map(({ ports }) => ports.controller);
     if (wantsTls(this.recipe.security)) this.#certificates = await makeCertificates(this.folder);
     await Promise.all(
       this.nodes.map(({ process: { folder }, ports }, id) => {
         const dataFolder = join(folder, 'data');
-        const place = { id, ports, controllers, dataFolder, certificateFolder: this.folder };
-        return layOutNode(this.runtime, jars, this.recipe, { folder, clusterId, place });
+        const layout = { id, ports, controllers, dataFolder, certificateFolder: this.folder };
+        return prepareNodeFolder(this.runtime, jars, this.recipe, { folder, clusterId, layout });
       }),
     );
   }
 
   async #failure(what: string, cause: unknown): Promise<KafkaStartError> {
-    const words = await Promise.all(this.nodes.map(({ process }) => process.lastWords()));
+    const outputs = await Promise.all(this.nodes.map(({ process }) => process.lastOutput()));
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new KafkaStartError(
-      `Kafka ${this.recipe.version} ${what}: ${reason}\n${words.join('\n')}`.trimEnd(),
+      `Kafka ${this.recipe.version} ${what}: ${reason}\n${outputs.join('\n')}`.trimEnd(),
       { cause },
     );
   }

@@ -2,27 +2,27 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { KafkaRecipe } from '../kafka-server-options.js';
-import { brokerSettings, toProperties, type BrokerPlace } from './broker-settings.js';
+import { brokerSettings, toProperties, type NodeLayout } from './broker-settings.js';
 import { storageTool, type KafkaJars } from './kafka-jars.js';
 import { scramUsers } from './security-settings.js';
 
 /** Lays out a broker's folder: server.properties, and formatted data with ids of its own. */
-export async function layOutNode(
+export async function prepareNodeFolder(
   runtime: Runtime,
   jars: KafkaJars,
   recipe: KafkaRecipe,
-  node: { readonly folder: string; readonly clusterId: string; readonly place: BrokerPlace },
+  node: { readonly folder: string; readonly clusterId: string; readonly layout: NodeLayout },
 ): Promise<void> {
-  const { folder, clusterId, place } = node;
+  const { folder, clusterId, layout } = node;
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'server.properties'), toProperties(brokerSettings(place, recipe)));
+  await writeFile(join(folder, 'server.properties'), toProperties(brokerSettings(layout, recipe)));
   const users = scramUsers(recipe.security);
   if (users.length > 0) return formatWithUsers(jars, { folder, clusterId, users });
-  await cp(jars.template, place.dataFolder, { recursive: true });
-  const meta = join(place.dataFolder, 'meta.properties');
+  await cp(jars.template, layout.dataFolder, { recursive: true });
+  const meta = join(layout.dataFolder, 'meta.properties');
   const own = {
     'cluster.id': clusterId,
-    'node.id': String(place.id),
+    'node.id': String(layout.id),
     'directory.id': kafkaId(runtime),
   };
   const others = (await readFile(meta, 'utf8'))

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafkaRecipe, needsOfJava } from '../kafka-server-options.js';
+import { kafkaRecipe, javaOnlyNeeds } from '../kafka-server-options.js';
 import { KafkaServer } from '../kafka-server.js';
 import { KafkaUnavailableError } from '../kafka-unavailable-error.js';
 import { makeCertificates } from './certificates.js';
@@ -70,8 +70,10 @@ describe('the security settings of a broker', () => {
   });
 
   it('need a broker of our own', () => {
-    expect(needsOfJava(kafkaRecipe({ security: { listeners: { a: {} } } }))).toEqual(['security']);
-    expect(needsOfJava(kafkaRecipe({ security: { listeners: {}, authorizer: true } }))).toEqual([
+    expect(javaOnlyNeeds(kafkaRecipe({ security: { listeners: { a: {} } } }))).toEqual([
+      'security',
+    ]);
+    expect(javaOnlyNeeds(kafkaRecipe({ security: { listeners: {}, authorizer: true } }))).toEqual([
       'security',
     ]);
   });

@@ -33,7 +33,7 @@ export function securitySettings(
     {},
     wantsTls(security) ? certificateSettings(certificateFolder) : {},
     security.authorizer ? AUTHORIZER : {},
-    ...listeners.map(([name, listener]) => ofListener(name, listener, security.users ?? {})),
+    ...listeners.map(([name, listener]) => listenerSecurity(name, listener, security.users ?? {})),
   );
 }
 
@@ -49,7 +49,11 @@ export function scramUsers({ listeners, users = {} }: SecurityOptions): string[]
     );
 }
 
-function ofListener(name: string, listener: SecuredListener, users: Users): Record<string, string> {
+function listenerSecurity(
+  name: string,
+  listener: SecuredListener,
+  users: Users,
+): Record<string, string> {
   const { tls, sasl, maxReauthMs } = listener;
   const prefix = `listener.name.${name.toLowerCase()}`;
   const own = `${prefix}.${sasl?.toLowerCase()}`;

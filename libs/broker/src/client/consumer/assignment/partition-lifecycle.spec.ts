@@ -4,10 +4,10 @@ import { silentLogger } from '../../../port/silent-logger.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { Deferred, VirtualRuntime } from '../../../runtime/index.js';
 import type { Cluster } from '../../../wire/index.js';
-import { AssignmentRoad } from './partition-lifecycle.js';
-import { Ownership } from './ownership.js';
-import type { Start, StartPositions } from './start-positions.js';
-import { StatusBoard } from '../consumer-status.js';
+import { PartitionLifecycle } from './partition-lifecycle.js';
+import { OwnedPartitions } from './owned-partitions.js';
+import type { StartPosition, StartPositions } from './start-positions.js';
+import { ConsumerStatus } from '../consumer-status.js';
 
 const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition })) as [
   TopicPartition,
@@ -16,8 +16,8 @@ const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition })) 
 
 class Scene {
   readonly runtime = new VirtualRuntime();
-  readonly board = new StatusBoard(this.runtime, silentLogger);
-  readonly ownership = new Ownership();
+  readonly board = new ConsumerStatus(this.runtime, silentLogger);
+  readonly ownership = new OwnedPartitions();
   /** What the listener was told, with the numbers of the partitions. */
   readonly told: string[] = [];
   asked = 0;
@@ -32,40 +32,40 @@ class Scene {
     Promise.resolve([]);
   /** What the listener waits for, by what it is told. */
   readonly gates: Partial<Record<string, Promise<void>>> = {};
-  readonly road: AssignmentRoad;
+  readonly road: PartitionLifecycle;
 
   constructor(rebalanceTimeoutMs = 30_000) {
-    this.road = new AssignmentRoad({
+    this.road = new PartitionLifecycle({
       cluster: {
         runtime: this.runtime,
         metadata: { topic: () => undefined },
       } as unknown as Cluster,
-      ownership: this.ownership,
+      ownedPartitions: this.ownership,
       positions: {
-        of: async ({ topic, partition }: TopicPartition): Promise<Start> => {
+        of: async ({ topic, partition }: TopicPartition): Promise<StartPosition> => {
           this.asked++;
           const offset = await this.startOf(partition);
           const reset = this.reset && { topic, partition, from: null, to: offset, ...this.reset };
           return { kind: 'at', offset, leaderEpoch: 7, ...(reset && { reset }) };
         },
       } as unknown as StartPositions,
-      board: this.board,
+      status: this.board,
       logger: silentLogger,
       groupId: 'group',
-      committed: (_, signal, onTrouble) => this.committed(signal, onTrouble),
+      fetchCommitted: (_, signal, onTrouble) => this.committed(signal, onTrouble),
       listener: () => ({
         onAssigned: (partitions) => this.#tell('assigned', partitions),
         onRevoked: (partitions) => this.#tell('revoked', partitions),
         onLost: (partitions) => this.#tell('lost', partitions),
       }),
-      keep: async (starts) => {
+      commitStarts: async (starts) => {
         this.kept.push(...starts);
         await this.stored;
       },
       rebalanceTimeoutMs,
       onReady: () => undefined,
     });
-    this.board.set({ state: 'stable', since: 0, generation: 1 });
+    this.board.setMembership({ state: 'stable', since: 0, generation: 1 });
   }
 
   isDelivered(partition: TopicPartition): boolean {
@@ -89,13 +89,13 @@ describe('a partition whose start is not told', () => {
     const scene = new Scene();
     const { road, runtime } = scene;
     scene.startOf = unreachable;
-    const assigned = road.assigned([zero]);
+    const assigned = road.onAssigned([zero]);
     await runtime.advance(10_000);
     await assigned;
     expect(scene.told).toEqual(['assigned', 'assigned done']);
     const { asked } = scene;
     expect(asked).toBeGreaterThan(3);
-    await road.revoked([zero]);
+    await road.onRevoked([zero]);
     await runtime.advance(60_000);
     expect(scene.asked).toBe(asked);
     expect(runtime.pendingTimers).toBe(0);
@@ -111,7 +111,7 @@ describe('a partition whose start is not told', () => {
       if (++refused <= 50) throw new TypeError('no timers here');
       return setTimer(callback, delayMs);
     };
-    await scene.road.assigned([zero]);
+    await scene.road.onAssigned([zero]);
     await scene.runtime.settle();
     expect(scene.asked).toBe(1);
     expect(scene.board.status).toMatchObject({ state: 'retrying', error: { message: 'gone' } });
@@ -121,7 +121,7 @@ describe('a partition whose start is not told', () => {
     const scene = new Scene();
     let isBack = false;
     scene.startOf = (partition) => (partition === 0 && !isBack ? unreachable() : 5);
-    const assigned = scene.road.assigned([zero, one]);
+    const assigned = scene.road.onAssigned([zero, one]);
     await scene.runtime.advance(5_000);
     await assigned;
     expect(scene.told).toEqual(['assigned 1', 'assigned 1 done']);
@@ -138,7 +138,7 @@ describe('a partition whose start is not told', () => {
     scene.startOf = (partition) => (partition === 0 && !isBack ? unreachable() : 5);
     const loading = new Deferred();
     scene.gates['assigned 0'] = loading.promise;
-    const assigned = scene.road.assigned([zero, one]);
+    const assigned = scene.road.onAssigned([zero, one]);
     await scene.runtime.advance(5_000);
     await assigned;
     isBack = true;
@@ -157,7 +157,7 @@ describe('partitions whose committed offsets are refused', () => {
   it('are told of as trouble, asked about again, and read once they are told', async () => {
     const scene = new Scene();
     scene.committed = refused;
-    await expect(scene.road.assigned([zero, one])).rejects.toBeInstanceOf(AuthorizationError);
+    await expect(scene.road.onAssigned([zero, one])).rejects.toBeInstanceOf(AuthorizationError);
     await scene.runtime.advance(60_000);
     expect(scene.told).toEqual([]);
     expect(scene.board.status).toMatchObject({ error: { message: 'not granted' } });
@@ -170,13 +170,13 @@ describe('partitions whose committed offsets are refused', () => {
 
   it('are a trouble of the status while they are looked for, also while the member joins', async () => {
     const scene = new Scene();
-    scene.board.set({ state: 'joining', since: 0 });
+    scene.board.setMembership({ state: 'joining', since: 0 });
     const found = new Deferred<[]>();
     scene.committed = (_, onTrouble) => {
       onTrouble(new ConnectionError('no coordinator'));
       return found.promise;
     };
-    const assigned = scene.road.assigned([zero]);
+    const assigned = scene.road.onAssigned([zero]);
     await scene.runtime.settle();
     expect(scene.board.status).toMatchObject({
       state: 'retrying',
@@ -190,9 +190,9 @@ describe('partitions whose committed offsets are refused', () => {
   it('trouble nobody any more when they have left', async () => {
     const scene = new Scene();
     scene.committed = refused;
-    await scene.road.assigned([zero]).catch(() => undefined);
+    await scene.road.onAssigned([zero]).catch(() => undefined);
     await scene.runtime.advance(1_000);
-    await scene.road.revoked([zero]);
+    await scene.road.onRevoked([zero]);
     await scene.runtime.advance(10_000);
     expect(scene.board.status.state).toBe('stable');
     expect(scene.runtime.pendingTimers).toBe(0);
@@ -213,7 +213,7 @@ describe('where a partition starts', () => {
     async (reset, starts) => {
       const scene = new Scene();
       scene.reset = reset;
-      await scene.road.assigned([zero]);
+      await scene.road.onAssigned([zero]);
       expect(scene.kept).toEqual(starts);
     },
   );
@@ -224,7 +224,7 @@ describe('where a partition starts', () => {
     Object.defineProperty(scene.gates, 'assigned 0', {
       get: () => scene.ownership.get(zero)?.moveTo(2),
     });
-    await scene.road.assigned([zero]);
+    await scene.road.onAssigned([zero]);
     expect(scene.kept).toMatchObject([{ offset: 2 }]);
   });
 
@@ -233,9 +233,9 @@ describe('where a partition starts', () => {
     scene.reset = { policy: 'latest', reason: 'no-offset' };
     const start = new Deferred<number>();
     scene.startOf = () => start.promise;
-    const assigned = scene.road.assigned([zero]);
+    const assigned = scene.road.onAssigned([zero]);
     const owned = scene.ownership.get(zero);
-    if (owned) owned.commits++;
+    if (owned) owned.commitCount++;
     start.resolve(5);
     await assigned;
     expect(scene.kept).toEqual([]);
@@ -248,7 +248,7 @@ describe('the first record of a partition whose start is to be stored', () => {
     scene.reset = { policy: 'latest', reason: 'no-offset' };
     const stored = new Deferred();
     scene.stored = stored.promise;
-    await scene.road.assigned([zero]);
+    await scene.road.onAssigned([zero]);
     await scene.runtime.settle();
     expect([scene.told, scene.ownership.get(zero)?.deliverable]).toEqual([
       ['assigned 0', 'assigned 0 done'],
@@ -264,9 +264,9 @@ describe('the first record of a partition whose start is to be stored', () => {
     scene.reset = { policy: 'latest', reason: 'no-offset' };
     const stored = new Deferred();
     scene.stored = stored.promise;
-    await scene.road.assigned([zero]);
+    await scene.road.onAssigned([zero]);
     const owned = scene.ownership.get(zero);
-    await scene.road.lost([zero]);
+    await scene.road.onLost([zero]);
     stored.resolve();
     await scene.runtime.settle();
     expect(owned?.deliverable).toBe(false);
@@ -284,8 +284,8 @@ describe('where a partition starts, when it leaves at once', () => {
     const scene = latest();
     const stored = new Deferred();
     scene.stored = stored.promise;
-    await scene.road.assigned([zero]);
-    const revoked = scene.road.revoked([zero]);
+    await scene.road.onAssigned([zero]);
+    const revoked = scene.road.onRevoked([zero]);
     await scene.runtime.settle();
     expect(scene.told.at(-1)).toBe('revoked 0 done');
     expect(scene.ownership.list()).toEqual([zero]);
@@ -301,8 +301,8 @@ describe('where a partition starts, when it leaves at once', () => {
   ])('is given up when storing it %s', async (_, rebalanceTimeoutMs, patienceMs) => {
     const scene = latest(rebalanceTimeoutMs);
     scene.stored = new Deferred().promise;
-    await scene.road.assigned([zero]);
-    const revoked = scene.road.revoked([zero]);
+    await scene.road.onAssigned([zero]);
+    const revoked = scene.road.onRevoked([zero]);
     await scene.runtime.advance(patienceMs - 1);
     expect(scene.ownership.list()).toEqual([zero]);
     await scene.runtime.advance(1);
@@ -314,9 +314,9 @@ describe('where a partition starts, when it leaves at once', () => {
     const scene = latest();
     const loading = new Deferred();
     scene.gates['assigned 0'] = loading.promise;
-    const assigned = scene.road.assigned([zero]);
+    const assigned = scene.road.onAssigned([zero]);
     await scene.runtime.settle();
-    const revoked = scene.road.revoked([zero]);
+    const revoked = scene.road.onRevoked([zero]);
     loading.resolve();
     await Promise.all([assigned, revoked]);
     expect(scene.kept).toEqual([{ ...zero, offset: 5, leaderEpoch: 7 }]);
@@ -326,9 +326,9 @@ describe('where a partition starts, when it leaves at once', () => {
     const scene = latest();
     const loading = new Deferred();
     scene.gates['assigned 0'] = loading.promise;
-    const assigned = scene.road.assigned([zero]);
+    const assigned = scene.road.onAssigned([zero]);
     await scene.runtime.settle();
-    await scene.road.lost([zero]);
+    await scene.road.onLost([zero]);
     loading.resolve();
     await assigned;
     expect(scene.kept).toEqual([]);
@@ -340,9 +340,9 @@ describe('partitions that leave while others stay', () => {
     const scene = new Scene();
     const start = new Deferred<number>();
     scene.startOf = () => start.promise;
-    const assigned = scene.road.assigned([zero, one]);
+    const assigned = scene.road.onAssigned([zero, one]);
     await scene.runtime.settle();
-    await scene.road.revoked([zero]);
+    await scene.road.onRevoked([zero]);
     start.resolve(5);
     await assigned;
     expect(scene.told).toEqual(['assigned 1', 'assigned 1 done']);
@@ -358,10 +358,10 @@ describe('partitions that leave while others stay', () => {
         signal = until;
         until.addEventListener('abort', () => reject(until.reason as Error));
       });
-    const assigned = scene.road.assigned([zero, one]);
-    await scene.road.revoked([zero]);
+    const assigned = scene.road.onAssigned([zero, one]);
+    await scene.road.onRevoked([zero]);
     expect(signal?.aborted).toBe(false);
-    await scene.road.revoked([one]);
+    await scene.road.onRevoked([one]);
     await assigned;
     expect(signal?.aborted).toBe(true);
     expect(scene.told).toEqual([]);
@@ -372,9 +372,9 @@ describe('partitions that leave while others stay', () => {
     const scene = new Scene();
     const loading = new Deferred();
     scene.gates['assigned 0 1'] = loading.promise;
-    const assigned = scene.road.assigned([zero, one]);
+    const assigned = scene.road.onAssigned([zero, one]);
     await scene.runtime.settle();
-    const revoked = scene.road.revoked([zero]);
+    const revoked = scene.road.onRevoked([zero]);
     await scene.runtime.settle();
     expect(scene.told).toEqual(['assigned 0 1']);
     expect(scene.ownership.list()).toHaveLength(2);
@@ -386,19 +386,19 @@ describe('partitions that leave while others stay', () => {
 
   it('do not disturb what is handed out of the others', async () => {
     const scene = new Scene();
-    await scene.road.assigned([zero, one]);
+    await scene.road.onAssigned([zero, one]);
     scene.gates['revoked 0'] = new Deferred().promise;
-    void scene.road.revoked([zero]);
+    void scene.road.onRevoked([zero]);
     await scene.runtime.settle();
     expect([scene.isDelivered(zero), scene.isDelivered(one)]).toEqual([false, true]);
   });
 
   it('come, though the listener never ends with what was lost', async () => {
     const scene = new Scene();
-    await scene.road.assigned([zero]);
+    await scene.road.onAssigned([zero]);
     scene.gates['lost 0'] = new Deferred().promise;
-    void scene.road.lost([zero]);
-    const assigned = scene.road.assigned([zero]);
+    void scene.road.onLost([zero]);
+    const assigned = scene.road.onAssigned([zero]);
     await scene.runtime.advance(60_000);
     await assigned;
     expect(scene.told.slice(2)).toEqual(['lost 0', 'assigned 0', 'assigned 0 done']);
@@ -407,12 +407,12 @@ describe('partitions that leave while others stay', () => {
 
   it('are lost at once, whatever the listener is still at, and new ones come after that', async () => {
     const scene = new Scene();
-    await scene.road.assigned([zero, one]);
+    await scene.road.onAssigned([zero, one]);
     scene.gates['revoked 0'] = new Deferred().promise;
-    void scene.road.revoked([zero]);
+    void scene.road.onRevoked([zero]);
     await scene.runtime.settle();
-    await scene.road.lost([zero]);
-    await scene.road.assigned([zero]);
+    await scene.road.onLost([zero]);
+    await scene.road.onAssigned([zero]);
     expect(scene.told.slice(2)).toEqual([
       'revoked 0',
       'lost 0',

@@ -16,10 +16,10 @@ export interface StartPositionsOptions {
   readonly policy: OffsetReset;
   /** Added when the group had begun already. */
   isNew(partition: OwnedPartition): boolean;
-  onTrouble(partition: OwnedPartition, error: Error): void;
+  onError(partition: OwnedPartition, error: Error): void;
 }
 
-export type Start =
+export type StartPosition =
   | {
       readonly kind: 'at';
       readonly offset: number;
@@ -39,22 +39,22 @@ export interface Divergence {
 export class StartPositions {
   constructor(private readonly options: StartPositionsOptions) {}
 
-  async of(
+  async resolve(
     partition: OwnedPartition,
     committed: CommittedOffset | null,
     signal: AbortSignal,
-  ): Promise<Start> {
+  ): Promise<StartPosition> {
     if (committed)
       return { kind: 'at', offset: committed.offset, leaderEpoch: committed.leaderEpoch };
     const { policy } = this.options;
     if (policy !== 'earliest' && this.options.isNew(partition))
       return this.#resetTo('earliest', partition, { from: null, reason: 'new-partition' }, signal);
-    if (policy === 'none') return { kind: 'stopped', error: noOffset(partition) };
+    if (policy === 'none') return { kind: 'stopped', error: noOffsetError(partition) };
     return this.#resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
   }
 
   /** The broker has no such offset: never a silent jump. */
-  async outOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<Start> {
+  async resolveOutOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<StartPosition> {
     const { policy } = this.options;
     const offset = partition.fetchOffset;
     if (policy !== 'none')
@@ -63,45 +63,45 @@ export class StartPositions {
       this.#lookUp(partition, EARLIEST, signal),
       this.#lookUp(partition, LATEST, signal),
     ]);
-    return { kind: 'stopped', error: outOfRange(partition, offset, low.offset, high.offset) };
+    return { kind: 'stopped', error: outOfRangeError(partition, offset, low.offset, high.offset) };
   }
 
   /**
    * The log was cut back behind the position. What stands there now was never read, so with either
    * policy reading goes on where the logs part; only where the leader cannot tell, the policy says.
    */
-  async truncated(
+  async resolveTruncated(
     partition: OwnedPartition,
     divergence: Divergence | undefined,
     signal: AbortSignal,
-  ): Promise<Start> {
+  ): Promise<StartPosition> {
     const { policy } = this.options;
     const { position: from } = partition;
-    if (policy === 'none') return { kind: 'stopped', error: truncated(partition, divergence) };
-    const why = { from, reason: 'log-truncated' } as const;
-    if (!divergence) return this.#resetTo(policy, partition, why, signal);
+    if (policy === 'none') return { kind: 'stopped', error: truncatedError(partition, divergence) };
+    const cause = { from, reason: 'log-truncated' } as const;
+    if (!divergence) return this.#resetTo(policy, partition, cause, signal);
     const { offset: to, leaderEpoch } = divergence;
     return {
       kind: 'at',
       offset: to,
       leaderEpoch,
-      reset: resetOf(partition, { ...why, to, policy }),
+      reset: positionReset(partition, { ...cause, to, policy }),
     };
   }
 
   async #resetTo(
     policy: Exclude<OffsetReset, 'none'>,
     partition: OwnedPartition,
-    why: Pick<PositionReset, 'from' | 'reason'>,
+    cause: Pick<PositionReset, 'from' | 'reason'>,
     signal: AbortSignal,
-  ): Promise<Start> {
+  ): Promise<StartPosition> {
     const timestamp = policy === 'earliest' ? EARLIEST : LATEST;
     const { offset: to, leaderEpoch } = await this.#lookUp(partition, timestamp, signal);
     return {
       kind: 'at',
       offset: to,
       leaderEpoch,
-      reset: resetOf(partition, { ...why, to, policy }),
+      reset: positionReset(partition, { ...cause, to, policy }),
     };
   }
 
@@ -110,25 +110,25 @@ export class StartPositions {
     timestamp: number,
     signal: AbortSignal,
   ): Promise<Pick<ListedOffset, 'offset' | 'leaderEpoch'>> {
-    const { cluster, isolation, onTrouble } = this.options;
+    const { cluster, isolation, onError } = this.options;
     const { topic, partition } = owned;
     const [answer] = await lookUpOffsets(cluster, [{ topic, partition, timestamp }], {
       isolation,
       signal,
-      onTrouble: (error) => onTrouble(owned, error),
+      onError: (error) => onError(owned, error),
     });
     return answer ?? { offset: -1, leaderEpoch: -1 };
   }
 }
 
-function resetOf(
+function positionReset(
   { topic, partition }: OwnedPartition,
   reset: Omit<PositionReset, 'topic' | 'partition'>,
 ): PositionReset {
   return { topic, partition, ...reset };
 }
 
-function noOffset({ topic, partition }: OwnedPartition): NoOffsetError {
+function noOffsetError({ topic, partition }: OwnedPartition): NoOffsetError {
   return new NoOffsetError(
     topic,
     partition,
@@ -137,7 +137,7 @@ function noOffset({ topic, partition }: OwnedPartition): NoOffsetError {
   );
 }
 
-function outOfRange(
+function outOfRangeError(
   { topic, partition }: OwnedPartition,
   offset: number,
   low: number,
@@ -153,7 +153,7 @@ function outOfRange(
   );
 }
 
-function truncated(
+function truncatedError(
   { topic, partition, position }: OwnedPartition,
   divergence: Divergence | undefined,
 ): LogTruncatedError {

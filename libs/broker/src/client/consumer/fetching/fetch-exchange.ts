@@ -1,27 +1,27 @@
 import {
-  HeaderNames,
+  HeaderNameCache,
   RecordBatchReader,
   RecordChunks,
   endOfBatches,
 } from '../../../records/index.js';
 import {
-  CONTROL_LANE,
+  CONTROL_CHANNEL,
   errorOfCode,
   fetchRequest,
-  type FetchAnswer,
+  type FetchResponse,
   type FetchedPartition,
 } from '../../../wire/index.js';
-import { AnswerHold } from './response-memory.js';
-import type { FetchPumpOptions } from './fetch-pump.js';
-import type { FetchReactions } from './fetch-reactions.js';
+import { ResponseMemory } from './response-memory.js';
+import type { FetcherOptions } from './fetcher.js';
+import type { FetchErrorHandler } from './fetch-error-handler.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /** The ways a broker can be asked; each has a connection of its own, for a broker answers a connection in order. */
-export type Way = 'long' | 'side' | 'quick';
+export type FetchMode = 'long' | 'side' | 'quick';
 
-export interface Question {
+export interface PartitionFetch {
   readonly partition: OwnedPartition;
-  readonly journey: number;
+  readonly positionVersion: number;
   readonly offset: number;
 }
 
@@ -31,44 +31,44 @@ export interface FetchLimits {
   readonly maxWaitMs: number;
 }
 
-export interface FetchExchangeOptions extends FetchPumpOptions {
-  readonly reactions: FetchReactions;
-  readonly ended: AbortSignal;
+export interface FetchExchangeOptions extends FetcherOptions {
+  readonly errors: FetchErrorHandler;
+  readonly closed: AbortSignal;
   findLeader(partition: OwnedPartition): void;
   /** There is room again for what else is wanted. */
-  onRoom(): void;
+  onMemoryReleased(): void;
 }
 
-export const laneOf = (way: Way, sessionId: string): string =>
-  way === 'quick' ? CONTROL_LANE : `fetch-${way}:${sessionId}`;
+export const fetchChannel = (mode: FetchMode, sessionId: string): string =>
+  mode === 'quick' ? CONTROL_CHANNEL : `fetch-${mode}:${sessionId}`;
 
 /** One request to a broker, and what its answer means for each partition that it asked about. */
 export class FetchExchange {
   readonly #chunks = new RecordChunks();
-  readonly #headerNames = new HeaderNames();
+  readonly #headerNames = new HeaderNameCache();
 
   constructor(private readonly options: FetchExchangeOptions) {}
 
   /** Gives back the bytes that were taken for it. Rejects when the request as a whole has failed. */
   async run(
     node: number,
-    way: Way,
-    questions: readonly Question[],
+    mode: FetchMode,
+    fetches: readonly PartitionFetch[],
     { bytes, maxWaitMs }: FetchLimits,
   ): Promise<void> {
-    const { cluster, sessionId, fetch, share, ended, reactions } = this.options;
-    let answer: FetchAnswer;
+    const { cluster, sessionId, fetch, share, closed, errors } = this.options;
+    let answer: FetchResponse;
     try {
       answer = await cluster.request(
         node,
-        laneOf(way, sessionId),
+        fetchChannel(mode, sessionId),
         fetchRequest({
           maxWaitMs,
           minBytes: fetch.minBytes,
           maxBytes: bytes,
           isolation: this.options.isolation,
-          rackId: this.#rackOf(questions),
-          partitions: questions.map(({ partition, offset }) => ({
+          rackId: this.#rackFor(fetches),
+          partitions: fetches.map(({ partition, offset }) => ({
             topic: partition.topic,
             topicId: partition.topicId,
             partition: partition.partition,
@@ -77,44 +77,50 @@ export class FetchExchange {
             maxBytes: Math.min(fetch.maxPartitionBytes, bytes),
           })),
         }),
-        { timeoutMs: maxWaitMs + cluster.requestTimeoutMs, signal: ended },
+        { timeoutMs: maxWaitMs + cluster.requestTimeoutMs, signal: closed },
       );
     } finally {
       share.giveBack(bytes);
     }
     if (answer.code !== 0) throw errorOfCode(answer.code, `Fetching from broker ${node}`);
-    reactions.answered(node);
-    this.#apply(questions, answer);
+    errors.requestSucceeded(node);
+    this.#apply(fetches, answer);
   }
 
-  #apply(questions: readonly Question[], answer: FetchAnswer): void {
-    const hold = new AnswerHold(answer, this.options.share, () => this.options.onRoom());
-    for (const question of questions) {
-      const { topic, partition } = question.partition;
+  #apply(fetches: readonly PartitionFetch[], answer: FetchResponse): void {
+    const memory = new ResponseMemory(answer, this.options.share, () =>
+      this.options.onMemoryReleased(),
+    );
+    for (const partitionFetch of fetches) {
+      const { topic, partition } = partitionFetch.partition;
       const fetched = answer.partitions.find(
         (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
-      if (question.partition.journey !== question.journey) continue;
-      if (!fetched) this.options.reactions.fruitless(question.partition);
-      else if (fetched.code === 0) this.#accept(question, fetched, hold);
-      else this.options.reactions.refused(question.partition, fetched.code);
+      if (partitionFetch.partition.positionVersion !== partitionFetch.positionVersion) continue;
+      if (!fetched) this.options.errors.backOffBriefly(partitionFetch.partition);
+      else if (fetched.code === 0) this.#accept(partitionFetch, fetched, memory);
+      else this.options.errors.partitionFailed(partitionFetch.partition, fetched.code);
     }
-    hold.seal();
-    if (hold.parts > 0) this.options.host.onRecords();
+    memory.seal();
+    if (memory.parts > 0) this.options.callbacks.onRecords();
   }
 
-  #accept({ partition, offset }: Question, fetched: FetchedPartition, hold: AnswerHold): void {
+  #accept(
+    { partition, offset }: PartitionFetch,
+    fetched: FetchedPartition,
+    memory: ResponseMemory,
+  ): void {
     const { records } = fetched;
-    this.options.reactions.accepted(partition);
-    this.options.host.onProgress(partition);
-    if (fetched.preferredReplica >= 0) return this.#goTo(fetched.preferredReplica, partition);
+    this.options.errors.partitionSucceeded(partition);
+    this.options.callbacks.onProgress(partition);
+    if (fetched.preferredReplica >= 0) return this.#useReplica(fetched.preferredReplica, partition);
     if (!records || records.length === 0) {
-      partition.emptyAt = offset;
+      partition.lastEmptyOffset = offset;
       return;
     }
     const { isolation, fetch } = this.options;
     const end = endOfBatches(records, offset);
-    partition.add({
+    partition.addChunk({
       reader: new RecordBatchReader(records, {
         topic: partition.topic,
         partition: partition.partition,
@@ -127,23 +133,26 @@ export class FetchExchange {
         headerNames: this.#headerNames,
       }),
       end,
-      release: hold.part(),
+      release: memory.addPart(),
     });
     // Reading them will tell the trouble.
-    if (end <= offset) this.options.reactions.fruitless(partition);
+    if (end <= offset) this.options.errors.backOffBriefly(partition);
   }
 
-  #goTo(replica: number, partition: OwnedPartition): void {
+  #useReplica(replica: number, partition: OwnedPartition): void {
     const { metadata, runtime } = this.options.cluster;
-    if (metadata.brokers.has(replica)) return partition.nearby.choose(replica, runtime.monotonic());
-    this.options.reactions.fruitless(partition);
+    if (metadata.brokers.has(replica))
+      return partition.preferredReplica.use(replica, runtime.monotonic());
+    this.options.errors.backOffBriefly(partition);
     this.options.findLeader(partition);
   }
 
   /** One that must not be sent away is asked for without a word about where we are. */
-  #rackOf(questions: readonly Question[]): string | undefined {
+  #rackFor(fetches: readonly PartitionFetch[]): string | undefined {
     const now = this.options.cluster.runtime.monotonic();
-    const areWelcome = questions.every(({ partition }) => partition.nearby.isWelcome(now));
-    return areWelcome ? this.options.rackId : undefined;
+    const mayUseReplicas = fetches.every(({ partition }) =>
+      partition.preferredReplica.isAllowed(now),
+    );
+    return mayUseReplicas ? this.options.rackId : undefined;
   }
 }

@@ -5,8 +5,8 @@ import type { OwnedPartition } from './owned-partition.js';
 export interface LeaderSearchOptions {
   readonly cluster: Pick<Cluster, 'metadata' | 'runtime'>;
   /** Aborts when nobody reads any more. */
-  readonly ended: AbortSignal;
-  onTrouble(partition: OwnedPartition, error: Error): void;
+  readonly closed: AbortSignal;
+  onError(partition: OwnedPartition, error: Error): void;
   /** Its topic is there, and nobody leads it. */
   onLeaderless(partition: OwnedPartition): void;
   /** The metadata are as fresh as they get: look again at what is wanted. */
@@ -15,7 +15,7 @@ export interface LeaderSearchOptions {
 
 const UNKNOWN_TOPIC = 3;
 /** What has no leader is asked about again after that. */
-const REST_MS = 200;
+const BACKOFF_MS = 200;
 
 /** Asks who leads partitions now, once at a time; what stays without a leader rests a little. */
 export class LeaderSearch {
@@ -27,35 +27,35 @@ export class LeaderSearch {
   }
 
   async find(partitions: readonly OwnedPartition[]): Promise<void> {
-    const { cluster, ended, onTrouble, onDone } = this.#options;
-    this.#rest(partitions);
+    const { cluster, closed, onError, onDone } = this.#options;
+    this.#backOff(partitions);
     if (this.#searching) return onDone();
     this.#searching = true;
     try {
       await cluster.metadata.refresh([...new Set(partitions.map(({ topic }) => topic))]);
-      for (const partition of partitions) this.#tell(partition);
+      for (const partition of partitions) this.#report(partition);
     } catch (error) {
-      if (ended.aborted) return;
-      for (const partition of partitions) onTrouble(partition, error as Error);
+      if (closed.aborted) return;
+      for (const partition of partitions) onError(partition, error as Error);
     } finally {
       this.#searching = false;
       onDone();
     }
   }
 
-  #tell(owned: OwnedPartition): void {
-    const { cluster, onTrouble, onLeaderless } = this.#options;
+  #report(owned: OwnedPartition): void {
+    const { cluster, onError, onLeaderless } = this.#options;
     const { topic, partition } = owned;
     if (cluster.metadata.topic(topic)?.code === UNKNOWN_TOPIC)
-      onTrouble(owned, new UnknownTopicError(topic));
+      onError(owned, new UnknownTopicError(topic));
     else if (cluster.metadata.leader(topic, partition) === undefined) onLeaderless(owned);
   }
 
-  #rest(partitions: readonly OwnedPartition[]): void {
+  #backOff(partitions: readonly OwnedPartition[]): void {
     const { metadata, runtime } = this.#options.cluster;
-    const until = runtime.monotonic() + REST_MS;
+    const until = runtime.monotonic() + BACKOFF_MS;
     for (const partition of partitions)
       if (metadata.leader(partition.topic, partition.partition) === undefined)
-        partition.restUntil = Math.max(partition.restUntil, until);
+        partition.backoffUntil = Math.max(partition.backoffUntil, until);
   }
 }

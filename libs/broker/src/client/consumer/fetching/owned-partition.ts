@@ -4,8 +4,8 @@ import {
   type PartitionError,
 } from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
-import { EpochTrail, type RecordBatchReader } from '../../../records/index.js';
-import { NearbyReplica } from './nearby-replica.js';
+import { LeaderEpochHistory, type RecordBatchReader } from '../../../records/index.js';
+import { PreferredReplica } from './preferred-replica.js';
 
 /** Records of one partition out of one answer. */
 export interface FetchedChunk {
@@ -25,42 +25,42 @@ export class OwnedPartition implements TopicPartition {
   deliverable = false;
   paused = false;
   /** Commits of it since it is ours, but those that failed. */
-  commits = 0;
-  stopped: PartitionError | undefined;
+  commitCount = 0;
+  stopReason: PartitionError | undefined;
   /** Not asked for again before this moment of the monotonic clock. */
-  restUntil = 0;
+  backoffUntil = 0;
   /** Where a fetch without waiting last found nothing. */
-  emptyAt = -1;
+  lastEmptyOffset = -1;
   /** Rises with every seek: an answer to an older question is dropped. */
-  journey = 0;
+  positionVersion = 0;
   /** Who wrote what was handed out. */
-  readonly trail = new EpochTrail();
-  readonly nearby = new NearbyReplica();
-  readonly #leaving = new AbortController();
+  readonly trail = new LeaderEpochHistory();
+  readonly preferredReplica = new PreferredReplica();
+  readonly #removal = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
   /** The journey of the request under way that asks for it. */
-  #askedOn = -1;
+  #requestedVersion = -1;
   /** The epoch of the leader whose log was found to hold what was read. */
-  #checkedIn = -1;
+  #checkedEpoch = -1;
 
   constructor(
     readonly topic: string,
     readonly partition: number,
-    private ownTopicId: string | null,
+    private currentTopicId: string | null,
   ) {}
 
   /** Of the topic that its offsets belong to; null where the broker has no ids. */
   get topicId(): string | null {
-    return this.ownTopicId;
+    return this.currentTopicId;
   }
 
   /** Offsets are from now on those of the topic as it is now, also where it was created again. One that is unknown at the moment may be the same. */
-  adopt(topicId: string | null): void {
-    if (topicId === null || this.ownTopicId === topicId) return;
-    const isAnother = this.ownTopicId !== null;
-    this.ownTopicId = topicId;
-    if (isAnother) this.trail.begin(0, -1);
+  setTopicId(topicId: string | null): void {
+    if (topicId === null || this.currentTopicId === topicId) return;
+    const isAnother = this.currentTopicId !== null;
+    this.currentTopicId = topicId;
+    if (isAnother) this.trail.startAt(0, -1);
   }
 
   /** The offset of the next record to be handed out; -1 while it is not known. */
@@ -77,68 +77,68 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /** Aborts once it is handed back or lost: nothing more is found out about it. */
-  get leaving(): AbortSignal {
-    return this.#leaving.signal;
+  get removalSignal(): AbortSignal {
+    return this.#removal.signal;
   }
 
   /** No further record of it is handed out. */
-  leave(): void {
+  beginRemoval(): void {
     this.deliverable = false;
-    this.#leaving.abort(new Error('The partition is handed back or lost.'));
+    this.#removal.abort(new Error('The partition is handed back or lost.'));
   }
 
-  get ready(): boolean {
+  get hasDeliverableRecords(): boolean {
     return this.deliverable && !this.paused && this.#chunks.length > 0;
   }
 
   /** A request takes it along; gives the journey that its answer must be of. */
-  ask(): number {
-    this.#askedOn = this.journey;
-    return this.journey;
+  markRequested(): number {
+    this.#requestedVersion = this.positionVersion;
+    return this.positionVersion;
   }
 
   /** That request has ended, one way or another. */
-  answered(journey: number): void {
-    if (this.#askedOn === journey) this.#askedOn = -1;
+  markAnswered(requestedVersion: number): void {
+    if (this.#requestedVersion === requestedVersion) this.#requestedVersion = -1;
   }
 
   /** One that was sought meanwhile does not wait for the answer to its old question: that may be a long poll. */
   wantsFetch(now: number): boolean {
     return (
-      this.#askedOn !== this.journey &&
+      this.#requestedVersion !== this.positionVersion &&
       !this.paused &&
-      this.stopped === undefined &&
+      this.stopReason === undefined &&
       this.#fetchOffset >= 0 &&
-      this.restUntil <= now &&
+      this.backoffUntil <= now &&
       this.#chunks.length < CHUNKS_AHEAD
     );
   }
 
   /** A leader of another epoch may have a shorter log: what was read must be in it before more is. */
-  mustBeChecked(leaderEpoch: number): boolean {
+  needsTruncationCheck(leaderEpoch: number): boolean {
     const { last } = this.trail;
-    return last >= 0 && last !== leaderEpoch && this.#checkedIn !== leaderEpoch;
+    return last >= 0 && last !== leaderEpoch && this.#checkedEpoch !== leaderEpoch;
   }
 
-  checked(leaderEpoch: number): void {
-    this.#checkedIn = leaderEpoch;
+  markTruncationChecked(leaderEpoch: number): void {
+    this.#checkedEpoch = leaderEpoch;
   }
 
   /** `leaderEpoch` is that of what stands before the offset; without it, what was read before may tell. */
   moveTo(offset: number, leaderEpoch = -1): void {
-    const wasRead = offset <= this.position && !isAboutAnotherLog(this.stopped);
-    if (leaderEpoch < 0 && wasRead) this.trail.cutTo(offset);
-    else this.trail.begin(offset, leaderEpoch);
+    const wasRead = offset <= this.position && !concernsAnotherLog(this.stopReason);
+    if (leaderEpoch < 0 && wasRead) this.trail.truncateTo(offset);
+    else this.trail.startAt(offset, leaderEpoch);
     this.dropChunks();
-    this.journey++;
+    this.positionVersion++;
     this.#fetchOffset = offset;
-    this.#checkedIn = -1;
-    this.stopped = undefined;
-    this.restUntil = 0;
-    this.emptyAt = -1;
+    this.#checkedEpoch = -1;
+    this.stopReason = undefined;
+    this.backoffUntil = 0;
+    this.lastEmptyOffset = -1;
   }
 
-  add(chunk: FetchedChunk): void {
+  addChunk(chunk: FetchedChunk): void {
     this.#chunks.push(chunk);
     this.#fetchOffset = chunk.end;
   }
@@ -149,7 +149,7 @@ export class OwnedPartition implements TopicPartition {
     if (!chunk) return [];
     const { position } = chunk.reader;
     const records = chunk.reader.next(max, maxBytes);
-    this.trail.follow(position, records, chunk.reader.leaderEpoch);
+    this.trail.append(position, records, chunk.reader.leaderEpoch);
     if (chunk.reader.done) {
       this.#chunks.shift();
       chunk.release();
@@ -163,16 +163,16 @@ export class OwnedPartition implements TopicPartition {
     for (const chunk of this.#chunks) chunk.release();
     this.#chunks = [];
     this.#fetchOffset = position;
-    this.journey++;
+    this.positionVersion++;
   }
 
   stop(error: PartitionError): void {
     this.dropChunks();
-    this.stopped = error;
+    this.stopReason = error;
   }
 }
 
 /** What was read before tells nothing about the log that is there now. */
-function isAboutAnotherLog(error: PartitionError | undefined): boolean {
+function concernsAnotherLog(error: PartitionError | undefined): boolean {
   return error instanceof LogTruncatedError || error instanceof TopicRecreatedError;
 }

@@ -1,5 +1,5 @@
 /** Less than this and a session could not even hold a modest batch. */
-const SMALLEST_SHARE = 256 * 1024;
+const MIN_SHARE_BYTES = 256 * 1024;
 
 /**
  * Bytes that fetch answers may hold before their records are handed out, divided evenly among
@@ -12,7 +12,7 @@ export class PrefetchBudget {
 
   join(): BudgetShare {
     const share = new BudgetShare(
-      () => Math.max(SMALLEST_SHARE, Math.floor(this.totalBytes / this.#shares.size)),
+      () => Math.max(MIN_SHARE_BYTES, Math.floor(this.totalBytes / this.#shares.size)),
       () => this.#shares.delete(share),
     );
     this.#shares.add(share);

@@ -1,14 +1,14 @@
-import type { FetchAnswer } from '../../../wire/index.js';
+import type { FetchResponse } from '../../../wire/index.js';
 import type { BudgetShare } from './prefetch-budget.js';
 
 /** An answer's bytes stay in the budget until the last of its parts was handed out or dropped. */
-export class AnswerHold {
+export class ResponseMemory {
   parts = 0;
   readonly #bytes: number;
-  #open = 1;
+  #unreleased = 1;
 
   constructor(
-    answer: FetchAnswer,
+    answer: FetchResponse,
     private readonly share: BudgetShare,
     private readonly onReleased: () => void,
   ) {
@@ -16,9 +16,9 @@ export class AnswerHold {
     share.take(this.#bytes);
   }
 
-  part(): () => void {
+  addPart(): () => void {
     this.parts++;
-    this.#open++;
+    this.#unreleased++;
     return () => this.#release();
   }
 
@@ -28,7 +28,7 @@ export class AnswerHold {
   }
 
   #release(): void {
-    if (--this.#open === 0) this.share.giveBack(this.#bytes);
+    if (--this.#unreleased === 0) this.share.giveBack(this.#bytes);
     this.onReleased();
   }
 }

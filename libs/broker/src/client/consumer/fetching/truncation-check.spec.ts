@@ -1,24 +1,24 @@
 import { ConnectionError } from '../../../port/errors.js';
 import { Deferred } from '../../../runtime/index.js';
 import type { EpochEnd } from '../../../wire/index.js';
-import { PumpUnderTest, batchOfEpoch } from './fetch-pump.spec-support.js';
+import { FetcherUnderTest, batchOfEpoch } from './fetcher.spec-support.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 const FENCED_LEADER_EPOCH = 74;
 const UNKNOWN_LEADER_EPOCH = 75;
 const NOT_LEADER = 6;
 
-type Scene = PumpUnderTest & { readonly owned: OwnedPartition };
+type Scene = FetcherUnderTest & { readonly owned: OwnedPartition };
 
 /** What the leader of the epoch gave was read. */
 async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<Scene> {
-  const test = new PumpUnderTest();
+  const test = new FetcherUnderTest();
   test.leaderEpoch = leaderEpoch;
   await test.own(0);
-  test.underWay('fetch-long').answer({ partition: 0, records: Buffer.concat(batches) });
-  await test.intake.poll(100);
+  test.pendingFetch('fetch-long').answer({ partition: 0, records: Buffer.concat(batches) });
+  await test.records.poll(100);
   await test.runtime.settle();
-  const owned = test.ownership.get({ topic: 'orders', partition: 0 });
+  const owned = test.ownedPartitions.get({ topic: 'orders', partition: 0 });
   if (!owned) throw new Error('It owns partition 0.');
   return Object.assign(test, { owned });
 }
@@ -31,8 +31,8 @@ async function afterElection(): Promise<Scene> {
   return test;
 }
 
-const electNewLeader = async (test: PumpUnderTest): Promise<void> => {
-  test.underWay('fetch-long').answer({ partition: 0, code: NOT_LEADER });
+const electNewLeader = async (test: FetcherUnderTest): Promise<void> => {
+  test.pendingFetch('fetch-long').answer({ partition: 0, code: NOT_LEADER });
   await test.runtime.advance(100);
 };
 
@@ -43,11 +43,11 @@ describe('a leader of another epoch', () => {
     test.epochEnd = () => answer.promise;
     const before = test.fetches.length;
     await electNewLeader(test);
-    expect(test.epochQuestions).toEqual([{ node: 2, partition: 0, currentEpoch: 1, epoch: 0 }]);
+    expect(test.epochQueries).toEqual([{ node: 2, partition: 0, currentEpoch: 1, epoch: 0 }]);
     expect(test.fetches).toHaveLength(before);
     answer.resolve({ leaderEpoch: 0, endOffset: 3 });
     await test.runtime.settle();
-    expect(test.underWay('fetch-long')).toMatchObject({
+    expect(test.pendingFetch('fetch-long')).toMatchObject({
       node: 2,
       offsets: { 0: 3 },
       leaderEpochs: [1],
@@ -58,16 +58,16 @@ describe('a leader of another epoch', () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 9 });
     await electNewLeader(test);
-    test.underWay('fetch-long').answerEmpty();
+    test.pendingFetch('fetch-long').answerEmpty();
     await test.runtime.settle();
-    expect(test.epochQuestions).toHaveLength(1);
+    expect(test.epochQueries).toHaveLength(1);
   });
 
   it('is not asked by who has read nothing', async () => {
-    const test = new PumpUnderTest();
+    const test = new FetcherUnderTest();
     test.leaderEpoch = 5;
     await test.own(0);
-    expect(test.epochQuestions).toEqual([]);
+    expect(test.epochQueries).toEqual([]);
     expect(test.fetches).toHaveLength(1);
   });
 
@@ -91,15 +91,17 @@ describe('a leader of another epoch', () => {
   it('makes what was fetched from the one before be fetched again', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 4 });
-    test.underWay('fetch-long').answer({ partition: 0, records: batchOfEpoch(0, 3, 'old', 'old') });
+    test
+      .pendingFetch('fetch-long')
+      .answer({ partition: 0, records: batchOfEpoch(0, 3, 'old', 'old') });
     await test.runtime.settle();
     await electNewLeader(test);
-    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 3 });
-    test.underWay('fetch-long').answer({
+    expect(test.pendingFetch('fetch-long').offsets).toEqual({ 0: 3 });
+    test.pendingFetch('fetch-long').answer({
       partition: 0,
       records: Buffer.concat([batchOfEpoch(0, 3, 'old'), batchOfEpoch(1, 4, 'new')]),
     });
-    const values = (await test.intake.poll(10)).map(({ value }) => String(value));
+    const values = (await test.records.poll(10)).map(({ value }) => String(value));
     expect(values).toEqual(['old', 'new']);
     expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
   });
@@ -110,7 +112,7 @@ describe('a leader of another epoch', () => {
     test.epochEnd = ({ epoch }) =>
       epoch === 3 ? { leaderEpoch: 2, endOffset: 9 } : { leaderEpoch: 0, endOffset: 1 };
     await electNewLeader(test);
-    expect(test.epochQuestions.map(({ epoch }) => epoch)).toEqual([3, 0]);
+    expect(test.epochQueries.map(({ epoch }) => epoch)).toEqual([3, 0]);
     expect(test.events).toContain('truncated 0 1 of 0');
   });
 
@@ -120,17 +122,17 @@ describe('a leader of another epoch', () => {
     test.leaderEpoch = 2;
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 2 });
     await electNewLeader(test);
-    expect(test.epochQuestions).toMatchObject([{ epoch: 0 }]);
+    expect(test.epochQueries).toMatchObject([{ epoch: 0 }]);
   });
 
   it('is asked when reading starts behind what another member has read', async () => {
-    const test = new PumpUnderTest();
+    const test = new FetcherUnderTest();
     test.leaderEpoch = 3;
     test.epochEnd = () => ({ leaderEpoch: 2, endOffset: 4 });
     await test.cluster.metadata.refresh(['orders']);
-    const owned = test.ownership.add({ topic: 'orders', partition: 0 }, null);
+    const owned = test.ownedPartitions.add({ topic: 'orders', partition: 0 }, null);
     owned.moveTo(5, 2);
-    test.pump.wake();
+    test.fetcher.wake();
     await test.runtime.settle();
     expect(test.events).toEqual(['truncated 0 4 of 2']);
   });
@@ -146,21 +148,21 @@ describe('a leader that does not answer the question', () => {
     };
     await electNewLeader(test);
     await test.runtime.advance(200);
-    expect(test.epochQuestions.map(({ currentEpoch }) => currentEpoch)).toEqual([1, 2]);
-    expect(test.underWay('fetch-long').leaderEpochs).toEqual([2]);
+    expect(test.epochQueries.map(({ currentEpoch }) => currentEpoch)).toEqual([1, 2]);
+    expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([2]);
   });
 
   it('because it lags behind (UNKNOWN_LEADER_EPOCH): it is asked again after a rest', async () => {
     const test = await afterElection();
     test.epochEnd = () =>
-      test.epochQuestions.length < 4
+      test.epochQueries.length < 4
         ? { code: UNKNOWN_LEADER_EPOCH }
         : { leaderEpoch: 0, endOffset: 3 };
     await electNewLeader(test);
-    expect(test.epochQuestions.length).toBeLessThan(4);
+    expect(test.epochQueries.length).toBeLessThan(4);
     await test.runtime.advance(500);
-    expect(test.epochQuestions).toHaveLength(4);
-    expect(test.underWay('fetch-long').node).toBe(2);
+    expect(test.epochQueries).toHaveLength(4);
+    expect(test.pendingFetch('fetch-long').node).toBe(2);
   });
 
   it('for long: that is shown, once it is no matter of a moment any more', async () => {
@@ -175,7 +177,7 @@ describe('a leader that does not answer the question', () => {
     expect(troubles()[0]).toBe('trouble 0 RefusedError');
     code = 0;
     await test.runtime.advance(100);
-    test.underWay('fetch-long').answerEmpty();
+    test.pendingFetch('fetch-long').answerEmpty();
     await test.runtime.settle();
     expect(test.events.at(-1)).toBe('progress 0');
   });
@@ -191,7 +193,7 @@ describe('a leader that does not answer the question', () => {
     expect(test.events).toContain('trouble 0 ConnectionError');
     isGone = false;
     await test.runtime.advance(5_000);
-    expect(test.underWay('fetch-long').node).toBe(2);
+    expect(test.pendingFetch('fetch-long').node).toBe(2);
   });
 
   it('in time: a seek meanwhile makes its answer one to an older question', async () => {
@@ -200,11 +202,11 @@ describe('a leader that does not answer the question', () => {
     test.epochEnd = () => answer.promise;
     await electNewLeader(test);
     test.owned.moveTo(100);
-    test.pump.wake();
+    test.fetcher.wake();
     answer.resolve({ leaderEpoch: 0, endOffset: 1 });
     await test.runtime.settle();
     expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
-    expect(test.underWay('fetch-long').offsets).toEqual({ 0: 100 });
+    expect(test.pendingFetch('fetch-long').offsets).toEqual({ 0: 100 });
   });
 });
 
@@ -212,17 +214,17 @@ describe('a fetch', () => {
   it('refused by its leader epoch (FENCED_LEADER_EPOCH) learns the new leader', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 3 });
-    test.underWay('fetch-long').answer({ partition: 0, code: FENCED_LEADER_EPOCH });
+    test.pendingFetch('fetch-long').answer({ partition: 0, code: FENCED_LEADER_EPOCH });
     await test.runtime.advance(200);
-    expect(test.epochQuestions).toHaveLength(1);
-    expect(test.underWay('fetch-long').leaderEpochs).toEqual([1]);
+    expect(test.epochQueries).toHaveLength(1);
+    expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([1]);
   });
 
   it('that a leader cannot answer yet (UNKNOWN_LEADER_EPOCH) is sent again, without any search', async () => {
-    const test = new PumpUnderTest();
+    const test = new FetcherUnderTest();
     await test.own(0);
     test.leaders = [2, 2, 2, 2];
-    test.underWay('fetch-long').answer({ partition: 0, code: UNKNOWN_LEADER_EPOCH });
+    test.pendingFetch('fetch-long').answer({ partition: 0, code: UNKNOWN_LEADER_EPOCH });
     await test.runtime.advance(200);
     expect(test.fetches.map(({ node }) => node)).toEqual([1, 1]);
     expect(test.events).toEqual([]);

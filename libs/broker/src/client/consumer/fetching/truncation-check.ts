@@ -1,28 +1,33 @@
 import type { BrokerError } from '../../../port/errors.js';
-import { CONTROL_LANE, epochEndRequest, type Cluster, type EpochEnd } from '../../../wire/index.js';
-import type { FetchReactions } from './fetch-reactions.js';
+import {
+  CONTROL_CHANNEL,
+  epochEndRequest,
+  type Cluster,
+  type EpochEnd,
+} from '../../../wire/index.js';
+import type { FetchErrorHandler } from './fetch-error-handler.js';
 import type { OwnedPartition } from './owned-partition.js';
 import type { Divergence } from '../assignment/start-positions.js';
 
-export interface TruncationHost {
+export interface TruncationCallbacks {
   /** What was read is not in the leader's log, which agrees with it up to there, where it can tell. */
   onTruncated(partition: OwnedPartition, divergence: Divergence | undefined): void;
 }
 
 export interface TruncationCheckOptions {
   readonly cluster: Pick<Cluster, 'request' | 'metadata'>;
-  readonly host: TruncationHost;
-  readonly reactions: FetchReactions;
-  readonly ended: AbortSignal;
+  readonly callbacks: TruncationCallbacks;
+  readonly errors: FetchErrorHandler;
+  readonly closed: AbortSignal;
   /** Look again at what is wanted. */
   onDone(): void;
 }
 
-interface Question {
+interface EpochQuery {
   readonly topic: string;
   readonly partition: number;
   readonly owned: OwnedPartition;
-  readonly journey: number;
+  readonly positionVersion: number;
   readonly currentEpoch: number;
   readonly epoch: number;
 }
@@ -35,61 +40,70 @@ export class TruncationCheck {
   constructor(private readonly options: TruncationCheckOptions) {}
 
   async check(node: number, partitions: readonly OwnedPartition[]): Promise<void> {
-    const { reactions, ended, onDone } = this.options;
-    const questions = partitions.map((owned) => this.#question(owned));
+    const { errors, closed, onDone } = this.options;
+    const queries = partitions.map((owned) => this.#createQuery(owned));
     try {
-      for (let open = questions; open.length > 0;) open = await this.#ask(node, open);
+      for (let pending = queries; pending.length > 0;) pending = await this.#ask(node, pending);
     } catch (error) {
-      if (!ended.aborted) reactions.failed(node, partitions, error as BrokerError);
+      if (!closed.aborted) errors.requestFailed(node, partitions, error as BrokerError);
     } finally {
-      for (const { owned, journey } of questions) owned.answered(journey);
+      for (const { owned, positionVersion } of queries) owned.markAnswered(positionVersion);
       onDone();
     }
   }
 
   /** Returns what has to be asked next. */
-  async #ask(node: number, questions: readonly Question[]): Promise<Question[]> {
-    const { cluster, ended } = this.options;
-    const request = epochEndRequest(questions);
-    const ends = await cluster.request(node, CONTROL_LANE, request, { signal: ended });
-    return questions.flatMap((question) =>
-      question.owned.journey === question.journey ? (this.#settle(question, ends) ?? []) : [],
+  async #ask(node: number, queries: readonly EpochQuery[]): Promise<EpochQuery[]> {
+    const { cluster, closed } = this.options;
+    const request = epochEndRequest(queries);
+    const ends = await cluster.request(node, CONTROL_CHANNEL, request, { signal: closed });
+    return queries.flatMap((query) =>
+      query.owned.positionVersion === query.positionVersion
+        ? (this.#settle(query, ends) ?? [])
+        : [],
     );
   }
 
-  #question(owned: OwnedPartition): Question {
+  #createQuery(owned: OwnedPartition): EpochQuery {
     const { topic, partition, trail } = owned;
     owned.dropChunks();
-    owned.nearby.forget();
+    owned.preferredReplica.clear();
     const currentEpoch = this.options.cluster.metadata.leaderEpoch(topic, partition);
-    return { topic, partition, owned, journey: owned.ask(), currentEpoch, epoch: trail.last };
+    return {
+      topic,
+      partition,
+      owned,
+      positionVersion: owned.markRequested(),
+      currentEpoch,
+      epoch: trail.last,
+    };
   }
 
-  #settle(question: Question, ends: readonly EpochEnd[]): Question | undefined {
-    const { reactions } = this.options;
-    const { owned, topic, partition } = question;
+  #settle(query: EpochQuery, ends: readonly EpochEnd[]): EpochQuery | undefined {
+    const { errors } = this.options;
+    const { owned, topic, partition } = query;
     const end = ends.find((each) => each.partition === partition && each.topic === topic);
-    if (!end) reactions.fruitless(owned);
-    else if (end.code !== 0) reactions.refused(owned, end.code);
-    else return this.#compare(question, end);
+    if (!end) errors.backOffBriefly(owned);
+    else if (end.code !== 0) errors.partitionFailed(owned, end.code);
+    else return this.#compare(query, end);
     return undefined;
   }
 
-  #compare(question: Question, { leaderEpoch, endOffset }: EpochEnd): Question | undefined {
-    const { owned, currentEpoch } = question;
+  #compare(query: EpochQuery, { leaderEpoch, endOffset }: EpochEnd): EpochQuery | undefined {
+    const { owned, currentEpoch } = query;
     const shared = owned.trail.lastUpTo(leaderEpoch);
     // It had leaders that we never saw: where the last one that we did see ended, the logs part.
-    if (shared >= 0 && shared !== leaderEpoch) return { ...question, epoch: shared };
-    const offset = owned.trail.agreedEnd(leaderEpoch, endOffset);
-    if (leaderEpoch < 0 || endOffset < 0) this.#truncated(owned, undefined);
-    else if (offset >= owned.position) owned.checked(currentEpoch);
-    else this.#truncated(owned, { offset, leaderEpoch });
+    if (shared >= 0 && shared !== leaderEpoch) return { ...query, epoch: shared };
+    const offset = owned.trail.commonEnd(leaderEpoch, endOffset);
+    if (leaderEpoch < 0 || endOffset < 0) this.#reportTruncation(owned, undefined);
+    else if (offset >= owned.position) owned.markTruncationChecked(currentEpoch);
+    else this.#reportTruncation(owned, { offset, leaderEpoch });
     return undefined;
   }
 
   /** Not asked for again until the session has decided where to go on. */
-  #truncated(owned: OwnedPartition, divergence: Divergence | undefined): void {
-    owned.restUntil = Infinity;
-    this.options.host.onTruncated(owned, divergence);
+  #reportTruncation(owned: OwnedPartition, divergence: Divergence | undefined): void {
+    owned.backoffUntil = Infinity;
+    this.options.callbacks.onTruncated(owned, divergence);
   }
 }

@@ -2,57 +2,49 @@ import type { BrokerError } from '../../../port/errors.js';
 import { RequestTimeoutError } from '../../../port/errors.js';
 import { Backoff, type Runtime, type Timer } from '../../../runtime/index.js';
 import { heartbeatRequest, reactionTo } from '../../../wire/index.js';
-import { groupError, type GroupSettings } from '../group-advice.js';
+import { groupError, type GroupSettings } from '../group-error.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
-import type { MemberSnapshot } from '../membership.js';
+import type { MemberSnapshot, MembershipLoss } from '../membership.js';
 
-/** The membership has ended without our doing. */
-export interface Loss {
-  readonly kind: 'lost';
-  /** What to do next: join with the member id we have, as a new member, by the classic protocol, or nothing. */
-  readonly next: 'rejoin' | 'rejoin-as-new' | 'fall-back' | 'fail';
-  readonly error: Error;
-}
-
-export interface HeartOptions {
+export interface ClassicHeartbeatOptions {
   readonly runtime: Runtime;
   readonly coordinator: GroupCoordinator;
   readonly snapshot: MemberSnapshot;
   readonly settings: GroupSettings;
   readonly heartbeatIntervalMs: number;
   /** How many heartbeats to begin with go at a quick pace: a second round is near. */
-  readonly briskBeats: number;
+  readonly fastHeartbeats: number;
   /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
   readonly isJoining: () => boolean;
   readonly onAlive: () => void;
-  readonly onTrouble: (error: Error) => void;
+  readonly onError: (error: Error) => void;
   readonly onRebalance: () => void;
-  readonly onLoss: (loss: Loss) => void;
+  readonly onLoss: (loss: MembershipLoss) => void;
 }
 
 /** The first try after one that failed; from there it backs off, up to the interval. */
 const RETRY_AFTER_MS = 100;
 
-const BRISK_MS = 500;
+const FAST_INTERVAL_MS = 500;
 
 /**
  * The heartbeats of one generation, on a timer of their own: neither a long handler nor an awaited
  * revocation stops them. It holds the lease too: a session time-out without an answer means that
  * the group has given our partitions to others, whether or not we can hear it say so.
  */
-export class Heart {
-  readonly #options: HeartOptions;
+export class ClassicHeartbeat {
+  readonly #options: ClassicHeartbeatOptions;
   readonly #backoff: Backoff;
-  #beat: Timer | undefined;
-  #lease: Timer | undefined;
+  #timer: Timer | undefined;
+  #sessionDeadline: Timer | undefined;
   #stableAt: number;
-  #brisk: number;
+  #fastHeartbeatsLeft: number;
   #stopped = false;
 
-  constructor(options: HeartOptions) {
+  constructor(options: ClassicHeartbeatOptions) {
     this.#options = options;
     this.#stableAt = options.runtime.monotonic();
-    this.#brisk = options.briskBeats;
+    this.#fastHeartbeatsLeft = options.fastHeartbeats;
     this.#backoff = new Backoff(options.runtime, {
       initialMs: Math.min(RETRY_AFTER_MS, options.heartbeatIntervalMs),
       maxMs: options.heartbeatIntervalMs,
@@ -65,97 +57,99 @@ export class Heart {
   }
 
   start(): void {
-    this.#renewLease(this.#stableAt);
-    this.#schedule(this.#interval());
+    this.#extendSession(this.#stableAt);
+    this.#schedule(this.#nextIntervalMs());
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#beat?.cancel();
-    this.#lease?.cancel();
+    this.#timer?.cancel();
+    this.#sessionDeadline?.cancel();
   }
 
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
-    this.#beat = this.#options.runtime.setTimer(() => void this.#ask(), delayMs);
+    this.#timer = this.#options.runtime.setTimer(() => void this.#send(), delayMs);
   }
 
-  async #ask(): Promise<void> {
-    const { runtime, coordinator, snapshot, settings, onTrouble } = this.#options;
+  async #send(): Promise<void> {
+    const { runtime, coordinator, snapshot, settings, onError } = this.#options;
     const sentAt = runtime.monotonic();
     try {
       // A third of the session: time enough for another try before the lease ends.
       const { node, answer } = await coordinator.request(
-        coordinator.lane,
+        coordinator.channel,
         heartbeatRequest(snapshot),
         {
           timeoutMs: Math.ceil(settings.sessionTimeoutMs / 3),
         },
       );
-      if (!this.#stopped) this.#schedule(this.#react(answer.errorCode, node, sentAt));
+      if (!this.#stopped) this.#schedule(this.#handleAnswer(answer.errorCode, node, sentAt));
     } catch (error) {
       if (this.#stopped) return;
-      onTrouble(error as Error);
+      onError(error as Error);
       this.#schedule(this.#backoff.next());
     }
   }
 
   /** Gives the time to the next heartbeat. */
-  #react(code: number, node: number, sentAt: number): number {
-    const { coordinator, onAlive, onRebalance, onTrouble } = this.#options;
+  #handleAnswer(code: number, node: number, sentAt: number): number {
+    const { coordinator, onAlive, onRebalance, onError } = this.#options;
     switch (reactionTo('heartbeat', code)) {
       case 'done':
         this.#stableAt = sentAt;
         onAlive();
-        return this.#answered(sentAt);
+        return this.#onAnswered(sentAt);
       case 'revoke':
         onRebalance();
-        return this.#answered(sentAt);
+        return this.#onAnswered(sentAt);
       case 'lost':
-        if (this.#options.isJoining()) return this.#interval();
-        return this.#lose('rejoin', this.#error(code));
+        if (this.#options.isJoining()) return this.#nextIntervalMs();
+        return this.#reportLoss('rejoin', this.#error(code));
       case 'lost-rejoin-as-new':
-        return this.#lose('rejoin-as-new', this.#error(code));
+        return this.#reportLoss('rejoin-as-new', this.#error(code));
       case 'find-coordinator':
         coordinator.forget(node);
-        onTrouble(this.#error(code));
+        onError(this.#error(code));
         return this.#backoff.next();
       case 'retry':
       case 'slow-retry':
-        onTrouble(this.#error(code));
+        onError(this.#error(code));
         return this.#backoff.next();
       default:
-        return this.#lose('fail', this.#error(code));
+        return this.#reportLoss('fail', this.#error(code));
     }
   }
 
-  #answered(sentAt: number): number {
-    const intervalMs = this.#interval();
+  #onAnswered(sentAt: number): number {
+    const intervalMs = this.#nextIntervalMs();
     this.#backoff.reset();
-    this.#renewLease(sentAt);
+    this.#extendSession(sentAt);
     return Math.max(sentAt + intervalMs - this.#options.runtime.monotonic(), intervalMs / 2);
   }
 
-  #interval(): number {
+  #nextIntervalMs(): number {
     const { heartbeatIntervalMs } = this.#options;
-    return this.#brisk-- > 0 ? Math.min(BRISK_MS, heartbeatIntervalMs) : heartbeatIntervalMs;
+    return this.#fastHeartbeatsLeft-- > 0
+      ? Math.min(FAST_INTERVAL_MS, heartbeatIntervalMs)
+      : heartbeatIntervalMs;
   }
 
   /** The broker counts from when it got the heartbeat, which is after we sent it. */
-  #renewLease(sentAt: number): void {
+  #extendSession(sentAt: number): void {
     const { runtime, settings } = this.#options;
     const { groupId, sessionTimeoutMs } = settings;
-    this.#lease?.cancel();
+    this.#sessionDeadline?.cancel();
     const delayMs = sentAt + sessionTimeoutMs - runtime.monotonic();
-    this.#lease = runtime.setTimer(() => {
+    this.#sessionDeadline = runtime.setTimer(() => {
       const error = new RequestTimeoutError(
         `Group "${groupId}": no heartbeat was answered for ${sessionTimeoutMs} ms (sessionTimeoutMs), so the group counts this member out.`,
       );
-      this.#lose('rejoin', error);
+      this.#reportLoss('rejoin', error);
     }, delayMs);
   }
 
-  #lose(next: Loss['next'], error: Error): number {
+  #reportLoss(next: MembershipLoss['next'], error: Error): number {
     this.stop();
     this.#options.onLoss({ kind: 'lost', next, error });
     return 0;

@@ -1,128 +1,128 @@
 import type { TopicPartition } from '../../../port/record.js';
 import { reactionTo } from '../../../wire/index.js';
-import { groupError, type GroupSettings } from '../group-advice.js';
+import { groupError, type GroupSettings } from '../group-error.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
-import { Heart, type Loss } from './classic-heartbeat.js';
-import { Holding } from '../owned-partitions.js';
-import type { Admission } from './join-round.js';
-import type { MemberSnapshot } from '../membership.js';
+import { ClassicHeartbeat } from './classic-heartbeat.js';
+import { MemberPartitions } from '../member-partitions.js';
+import type { AcceptedJoin } from './join-attempt.js';
+import { type MemberSnapshot, type MembershipLoss, notAMember } from '../membership.js';
 import type { MemberStatus } from '../member-status.js';
-import { noMember, Term } from './generation.js';
-import { TurningPoint } from '../one-time-event.js';
+import { MemberGeneration } from './member-generation.js';
+import { OneTimeEvent } from '../one-time-event.js';
 
-export interface StandingOptions {
+export interface ClassicMemberStateOptions {
   readonly coordinator: GroupCoordinator;
   readonly settings: GroupSettings & { readonly heartbeatIntervalMs: number };
   readonly status: MemberStatus;
 }
 
 /** A cooperative group often needs a second round: it begins when a heartbeat tells of it. */
-const BRISK_BEATS = 10;
+const FAST_HEARTBEATS = 10;
 
 /**
  * Where we stand in the group: the generation that we are in, with its heartbeats, and what is
  * ours. A cooperative member goes from one generation to the next without losing its standing.
  */
-export class Standing {
+export class ClassicMemberState {
   /** While a join is under way. */
-  isEntering = false;
-  readonly holding = new Holding();
-  readonly #options: StandingOptions;
-  #term: Term | undefined;
-  #heart: Heart | undefined;
-  #loss = new TurningPoint<Loss>();
+  isJoining = false;
+  readonly partitions = new MemberPartitions();
+  readonly #options: ClassicMemberStateOptions;
+  #generation: MemberGeneration | undefined;
+  #heartbeat: ClassicHeartbeat | undefined;
+  #loss = new OneTimeEvent<MembershipLoss>();
 
-  constructor(options: StandingOptions) {
+  constructor(options: ClassicMemberStateOptions) {
     this.#options = options;
   }
 
-  get term(): Term | undefined {
-    return this.#term;
+  get generation(): MemberGeneration | undefined {
+    return this.#generation;
   }
 
   get snapshot(): MemberSnapshot {
-    return this.#term?.snapshot ?? noMember(this.#options.settings.groupId);
+    return this.#generation?.snapshot ?? notAMember(this.#options.settings.groupId);
   }
 
   /** What is ours is so no longer. */
-  get loss(): TurningPoint<Loss> {
+  get loss(): OneTimeEvent<MembershipLoss> {
     return this.#loss;
   }
 
   /** When the group was known to be at rest. */
   get stableAt(): number | undefined {
-    return this.#heart?.stableAt;
+    return this.#heartbeat?.stableAt;
   }
 
   owns(partition: TopicPartition, { memberId, generation }: MemberSnapshot): boolean {
-    return this.snapshot.memberId === memberId && this.holding.hasSince(partition, generation);
+    return this.snapshot.memberId === memberId && this.partitions.ownedSince(partition, generation);
   }
 
-  hasGoneOn({ memberId, generation }: MemberSnapshot): boolean {
+  mayHaveNewGeneration({ memberId, generation }: MemberSnapshot): boolean {
     const { snapshot } = this;
-    if (this.holding.size === 0 || snapshot.memberId !== memberId) return false;
-    return this.isEntering || snapshot.generation > generation;
+    if (this.partitions.size === 0 || snapshot.memberId !== memberId) return false;
+    return this.isJoining || snapshot.generation > generation;
   }
 
-  begin({ memberId, generation, cooperative }: Admission): Term {
+  beginGeneration({ memberId, generation, cooperative }: AcceptedJoin): MemberGeneration {
     const { groupId, groupInstanceId } = this.#options.settings;
-    if (this.holding.size === 0) this.#loss = new TurningPoint();
-    this.#heart?.stop();
+    if (this.partitions.size === 0) this.#loss = new OneTimeEvent();
+    this.#heartbeat?.stop();
     const protocol = 'classic';
-    this.#term = new Term(
+    this.#generation = new MemberGeneration(
       { groupId, memberId, generation, groupInstanceId, protocol },
       cooperative,
     );
-    this.#heart = this.#heartOf(this.#term);
-    this.#heart.start();
-    return this.#term;
+    this.#heartbeat = this.#createHeartbeat(this.#generation);
+    this.#heartbeat.start();
+    return this.#generation;
   }
 
   /** All was handed back. Heartbeats go on until we join again. */
-  leaveTerm(): void {
-    this.#term = undefined;
+  endGeneration(): void {
+    this.#generation = undefined;
   }
 
-  stopHeart(): void {
-    this.#heart?.stop();
+  stopHeartbeat(): void {
+    this.#heartbeat?.stop();
   }
 
-  expelled(snapshot: MemberSnapshot, code: number): void {
-    if (!this.#term?.isOf(snapshot)) return;
+  reportExpelled(snapshot: MemberSnapshot, code: number): void {
+    if (!this.#generation?.isOf(snapshot)) return;
     const error = groupError(code, 'a commit was not accepted', this.#options.settings);
-    this.#loss.happen({ kind: 'lost', next: afterExpulsion(code), error });
+    this.#loss.fire({ kind: 'lost', next: afterExpulsion(code), error });
   }
 
   /** From here on nothing is ours. Gives what was. */
-  forfeit(): readonly TopicPartition[] {
-    this.#heart?.stop();
-    this.#term = undefined;
-    this.#loss = new TurningPoint();
-    return this.holding.clear();
+  loseAll(): readonly TopicPartition[] {
+    this.#heartbeat?.stop();
+    this.#generation = undefined;
+    this.#loss = new OneTimeEvent();
+    return this.partitions.clear();
   }
 
-  #heartOf(term: Term): Heart {
+  #createHeartbeat(generation: MemberGeneration): ClassicHeartbeat {
     const { coordinator, settings, status } = this.#options;
-    const { snapshot, cooperative } = term;
-    return new Heart({
+    const { snapshot, cooperative } = generation;
+    return new ClassicHeartbeat({
       runtime: coordinator.runtime,
       coordinator,
       snapshot,
       settings,
       heartbeatIntervalMs: settings.heartbeatIntervalMs,
-      briskBeats: cooperative ? BRISK_BEATS : 0,
-      isJoining: () => this.isEntering,
+      fastHeartbeats: cooperative ? FAST_HEARTBEATS : 0,
+      isJoining: () => this.isJoining,
       onAlive: () => {
-        if (term.assigned && !term.over) status.stable(snapshot.generation);
+        if (generation.isAssigned && !generation.isOver) status.stable(snapshot.generation);
       },
-      onTrouble: (error) => status.retrying(error),
-      onRebalance: () => term.handBack.resolve({ kind: 'hand-back', because: 'rebalance' }),
-      onLoss: (loss) => this.#loss.happen(loss),
+      onError: (error) => status.retrying(error),
+      onRebalance: () => generation.end.resolve({ kind: 'ended', reason: 'rebalance' }),
+      onLoss: (loss) => this.#loss.fire(loss),
     });
   }
 }
 
-function afterExpulsion(code: number): Loss['next'] {
+function afterExpulsion(code: number): MembershipLoss['next'] {
   switch (reactionTo('heartbeat', code)) {
     case 'lost':
       return 'rejoin';

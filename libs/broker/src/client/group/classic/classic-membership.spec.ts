@@ -24,12 +24,12 @@ const unreachable = new ConnectionError('No broker could be reached.');
 
 describe('joining an eager group', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('takes the id it is given, then joins, syncs and is told its share', async () => {
     member = await new MemberUnderTest().join();
     expect(member.joins).toEqual(['', 'me']);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.states).toEqual(['joining', 'stable']);
     expect(member.membership.snapshot).toEqual({
       groupId: 'group',
@@ -43,9 +43,9 @@ describe('joining an eager group', () => {
 
   it('joins and syncs on a lane of their own, closed afterwards', async () => {
     member = await new MemberUnderTest().join();
-    const lanes = member.cluster.sent.map(({ api, lane }) => `${api} ${lane}`);
+    const lanes = member.cluster.sent.map(({ api, channel: lane }) => `${api} ${lane}`);
     expect(lanes.slice(-2)).toEqual(['JoinGroup join:s1', 'SyncGroup join:s1']);
-    expect(member.cluster.closedLanes).toEqual(['join:s1']);
+    expect(member.cluster.closedChannels).toEqual(['join:s1']);
   });
 
   it('is stable without partitions when the leader left it out with zero bytes (kafkajs #550)', async () => {
@@ -55,7 +55,7 @@ describe('joining an eager group', () => {
       .once('SyncGroup', { errorCode: 0, memberAssignment: Buffer.alloc(0) });
     member.membership.start();
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned']);
+    expect(member.calls).toEqual(['assigned']);
     expect(member.states.at(-1)).toBe('stable');
   });
 
@@ -111,7 +111,7 @@ describe('joining an eager group', () => {
       member.membership.start();
       await member.runtime.settle();
       expect(member.joins).toEqual(['', 'me']);
-      expect(member.told).toEqual(['assigned 1']);
+      expect(member.calls).toEqual(['assigned 1']);
     },
   );
 
@@ -148,12 +148,12 @@ describe('joining an eager group', () => {
 
   it('reports an unreachable cluster, since when, and goes on trying', async () => {
     member = new MemberUnderTest();
-    member.cluster.metadataTrouble = unreachable;
+    member.cluster.metadataError = unreachable;
     const since = member.runtime.now();
     member.membership.start();
     await member.runtime.advance(600_000);
     expect(member.statuses.at(-1)).toEqual({ state: 'retrying', since, error: unreachable });
-    member.cluster.metadataTrouble = undefined;
+    member.cluster.metadataError = undefined;
     member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0));
     await member.runtime.advance(2_000);
     expect(member.states.at(-1)).toBe('stable');
@@ -222,7 +222,7 @@ describe('joining an eager group', () => {
 
   it('survives a status listener that throws', async () => {
     member = new MemberUnderTest();
-    member.on.onStatus = () => {
+    member.listener.onStatus = () => {
       throw new Error('of the user');
     };
     await member.join();
@@ -231,7 +231,7 @@ describe('joining an eager group', () => {
 
 describe('topics that are missing', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('without any of its topics the member waits, named by status, and does not join', async () => {
     member = new MemberUnderTest();
@@ -279,7 +279,7 @@ describe('topics that are missing', () => {
     member.cluster.topics.set('orders', 4);
     await member.runtime.advance(61_000);
     expect(member.membership.snapshot.generation).toBe(3);
-    expect(member.told.slice(-2)).toEqual(['revoked 0 1 2', 'assigned 0 1 2 3']);
+    expect(member.calls.slice(-2)).toEqual(['revoked 0 1 2', 'assigned 0 1 2 3']);
   });
 
   it('a topic that vanishes for one look only is no reason to join again', async () => {
@@ -299,7 +299,7 @@ describe('topics that are missing', () => {
 
 describe('heartbeats', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('go at their interval, as the member of this generation', async () => {
     member = await new MemberUnderTest().join();
@@ -321,7 +321,7 @@ describe('heartbeats', () => {
         .once('JoinGroup', joinedAs('me-2', 2))
         .once('SyncGroup', synced(1));
       await member.runtime.advance(HEARTBEAT_MS);
-      expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+      expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
       expect(member.joins.at(-1)).toBe(as);
     },
   );
@@ -330,7 +330,7 @@ describe('heartbeats', () => {
     member = await new MemberUnderTest().join();
     member.cluster.once('Heartbeat', code(82));
     await member.runtime.advance(60_000);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
     expect(member.states.at(-1)).toBe('failed');
   });
 
@@ -341,7 +341,7 @@ describe('heartbeats', () => {
       member.cluster.once('Heartbeat', code(errorCode));
       await member.runtime.advance(HEARTBEAT_MS + 200);
       expect(member.states.slice(-2)).toEqual(['retrying', 'stable']);
-      expect(member.told).toEqual(['assigned 0 1']);
+      expect(member.calls).toEqual(['assigned 0 1']);
     },
   );
 
@@ -349,7 +349,7 @@ describe('heartbeats', () => {
     member = await new MemberUnderTest().join();
     member.cluster.once('Heartbeat', () => new Deferred().promise);
     await member.runtime.advance(HEARTBEAT_MS + SESSION_MS / 3);
-    expect(member.cluster.closedLanes).toContain('group:s1');
+    expect(member.cluster.closedChannels).toContain('group:s1');
     await member.runtime.advance(200);
     expect(member.cluster.requests('GroupCoordinator')).toHaveLength(2);
     expect(member.states.at(-1)).toBe('stable');
@@ -360,10 +360,10 @@ describe('heartbeats', () => {
     await member.runtime.advance(HEARTBEAT_MS);
     member.cluster.always('Heartbeat', unreachable);
     await member.runtime.advance(SESSION_MS - 1);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(0));
     await member.runtime.advance(1);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
     expect(member.joins.at(-1)).toBe('me');
   });
 
@@ -383,14 +383,14 @@ describe('heartbeats', () => {
       expect(member.runtime.pendingTimers).toBe(2);
       await member.runtime.advance(HEARTBEAT_MS * 2);
       expect(member.membership.snapshot.generation).toBe(2);
-      expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 0']);
+      expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 0']);
     },
   );
 });
 
 describe('a rebalance', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   const nextGeneration = (): void =>
     void member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(1));
@@ -399,7 +399,7 @@ describe('a rebalance', () => {
     member = await new MemberUnderTest().join();
     nextGeneration();
     await member.rebalance();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'assigned 1']);
     expect(member.joins).toEqual(['', 'me', 'me']);
     expect(member.states).toEqual(['joining', 'stable', 'joining', 'stable']);
   });
@@ -407,7 +407,7 @@ describe('a rebalance', () => {
   it('waits for a revocation longer than the session, with heartbeats all the while (kafkajs #1720, KAFKA-10134)', async () => {
     member = await new MemberUnderTest().join();
     const handlers = new Deferred();
-    member.on.onRevoked = () => handlers.promise;
+    member.listener.onRevoked = () => handlers.promise;
     await member.rebalance();
     member.cluster.always('Heartbeat', code(27));
     await member.runtime.advance(SESSION_MS * 2);
@@ -417,8 +417,8 @@ describe('a rebalance', () => {
     nextGeneration();
     handlers.resolve();
     await member.runtime.settle();
-    expect(member.told.at(-1)).toBe('assigned 1');
-    expect(member.told).not.toContain('lost 0 1');
+    expect(member.calls.at(-1)).toBe('assigned 1');
+    expect(member.calls).not.toContain('lost 0 1');
   });
 
   it('sends no heartbeat between the join and the sync', async () => {
@@ -434,41 +434,41 @@ describe('a rebalance', () => {
 
   it('goes on without a host that does not hand back in time: its partitions are lost', async () => {
     member = await new MemberUnderTest().join();
-    member.on.onRevoked = () => new Deferred().promise;
+    member.listener.onRevoked = () => new Deferred().promise;
     await member.rebalance();
     member.cluster.always('Heartbeat', ({ generation }) => code(generation === 1 ? 27 : 0));
     nextGeneration();
     await member.runtime.advance(REBALANCE_MS);
     const joinedAt = member.cluster.requests('JoinGroup').at(-1)?.at ?? 0;
     expect(joinedAt).toBeLessThan(REBALANCE_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.errors).toEqual(['FencedError']);
     expect(member.states.at(-1)).toBe('stable');
-    member.on = {};
+    member.listener = {};
   });
 
   it('counts the time to hand back from the last quiet heartbeat, not from when it heard', async () => {
     member = await new MemberUnderTest().join();
     await member.runtime.advance(HEARTBEAT_MS);
-    member.on.onRevoked = () => new Deferred().promise;
+    member.listener.onRevoked = () => new Deferred().promise;
     await member.rebalance();
     member.cluster.always('Heartbeat', ({ generation }) => code(generation === 1 ? 27 : 0));
     nextGeneration();
     await member.runtime.advance(REBALANCE_MS);
     expect(member.cluster.requests('JoinGroup').at(-1)?.at).toBe(HEARTBEAT_MS + REBALANCE_MS * 0.9);
-    member.on = {};
+    member.listener = {};
   });
 
   it('is over at once when the group has put us out meanwhile: lost, whatever the host still does', async () => {
     member = await new MemberUnderTest().join();
-    member.on.onRevoked = () => new Deferred().promise;
+    member.listener.onRevoked = () => new Deferred().promise;
     await member.rebalance();
     member.cluster.once('Heartbeat', code(25));
     nextGeneration();
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins.at(-1)).toBe('');
-    member.on = {};
+    member.listener = {};
   });
 
   it('tells nothing of a revocation to a host that has nothing', async () => {
@@ -479,18 +479,18 @@ describe('a rebalance', () => {
     member.membership.start();
     await member.runtime.settle();
     await member.rebalance();
-    expect(member.told).toEqual(['assigned', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned', 'assigned 1']);
   });
 });
 
 describe('a callback that throws', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
   const ofTheUser = new Error('of the user');
 
   it('onAssigned: it is reported, and over with the next heartbeat', async () => {
     member = new MemberUnderTest();
-    member.on.onAssigned = () => Promise.reject(ofTheUser);
+    member.listener.onAssigned = () => Promise.reject(ofTheUser);
     member.cluster.once('JoinGroup', joinedAs('me', 1)).once('SyncGroup', synced(0));
     member.membership.start();
     await member.runtime.settle();
@@ -501,17 +501,17 @@ describe('a callback that throws', () => {
 
   it('onRevoked: it is reported, and the partitions are handed over', async () => {
     member = await new MemberUnderTest().join();
-    member.on.onRevoked = () => Promise.reject(ofTheUser);
+    member.listener.onRevoked = () => Promise.reject(ofTheUser);
     member.cluster.once('JoinGroup', joinedAs('me', 2)).once('SyncGroup', synced(1));
     await member.rebalance();
     expect(member.states).toEqual(['joining', 'stable', 'joining', 'retrying', 'stable']);
-    expect(member.told.at(-1)).toBe('assigned 1');
-    member.on = {};
+    expect(member.calls.at(-1)).toBe('assigned 1');
+    member.listener = {};
   });
 
   it('onLost: it is reported, and the member joins again', async () => {
     member = await new MemberUnderTest().join();
-    member.on.onLost = () => Promise.reject(ofTheUser);
+    member.listener.onLost = () => Promise.reject(ofTheUser);
     member.cluster
       .once('Heartbeat', code(22))
       .once('JoinGroup', joinedAs('me', 2))
@@ -524,7 +524,7 @@ describe('a callback that throws', () => {
 
 describe('being expelled, by the answer to a commit', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it.each([
     [22, 'me'],
@@ -532,19 +532,19 @@ describe('being expelled, by the answer to a commit', () => {
   ])('%i: lost, and joined at once as "%s" (franz-go 1.21.3)', async (errorCode, as) => {
     member = await new MemberUnderTest().join();
     member.cluster.once('JoinGroup', joinedAs('me-2', 2)).once('SyncGroup', synced(1));
-    member.membership.expelled(member.membership.snapshot, errorCode);
+    member.membership.reportExpelled(member.membership.snapshot, errorCode);
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins.at(-1)).toBe(as);
   });
 
   it('an answer to another snapshot is ignored', async () => {
     member = await new MemberUnderTest().join();
     const { snapshot } = member.membership;
-    member.membership.expelled({ ...snapshot, generation: 0 }, 22);
-    member.membership.expelled({ ...snapshot, memberId: 'former' }, 25);
+    member.membership.reportExpelled({ ...snapshot, generation: 0 }, 22);
+    member.membership.reportExpelled({ ...snapshot, memberId: 'former' }, 25);
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
   });
 
   it('what was ours in another generation is not ours any more, even when it is again (librdkafka #2782)', async () => {
@@ -567,16 +567,16 @@ describe('closing', () => {
   it('revokes while still a member, leaves once, and closes its lanes', async () => {
     member = await new MemberUnderTest().join();
     const handlers = new Deferred();
-    member.on.onRevoked = () => handlers.promise;
+    member.listener.onRevoked = () => handlers.promise;
     const closing = member.membership.close();
     await member.runtime.advance(HEARTBEAT_MS * 2);
     expect(member.membership.snapshot.generation).toBe(1);
     expect(member.cluster.requests('Heartbeat')).toHaveLength(2);
     handlers.resolve();
     await Promise.all([closing, member.membership.close()]);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(member.cluster.requests('LeaveGroup')).toMatchObject([{ memberId: 'me' }]);
-    expect(member.cluster.closedLanes).toEqual(expect.arrayContaining(['join:s1', 'group:s1']));
+    expect(member.cluster.closedChannels).toEqual(expect.arrayContaining(['join:s1', 'group:s1']));
     expect(member.states).toEqual(['joining', 'stable']);
     expect(member.runtime.pendingTimers).toBe(0);
   });
@@ -626,11 +626,11 @@ describe('closing', () => {
 
   it('is bounded when the host does not hand back', async () => {
     member = await new MemberUnderTest().join();
-    member.on.onRevoked = () => new Deferred().promise;
+    member.listener.onRevoked = () => new Deferred().promise;
     const closing = member.membership.close();
     await member.runtime.advance(REBALANCE_MS);
     await closing;
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1', 'lost 0 1']);
     expect(member.cluster.requests('LeaveGroup')).toHaveLength(1);
   });
 

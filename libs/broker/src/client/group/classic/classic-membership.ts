@@ -4,25 +4,29 @@ import type { DriverLogger } from '../../../port/driver.js';
 import { ConnectionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { Deferred, sleep } from '../../../runtime/index.js';
-import { underEither } from '../either-signal.js';
-import type { GroupCluster } from '../group-cluster.js';
+import { withEitherSignal } from '../either-signal.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
-import { GroupEntry, type EntryOutcome } from './group-joiner.js';
-import type { Loss } from './classic-heartbeat.js';
-import { HostCalls } from '../assignment-callbacks.js';
-import type { Admission, Claim, JoinedGroup } from './join-round.js';
-import { joinLane } from '../connection-lanes.js';
-import type { LeaderPlan } from './leader-assignment.js';
+import { GroupJoiner, type GroupJoinOutcome } from './group-joiner.js';
+import { AssignmentCallbacks } from '../assignment-callbacks.js';
+import type { AcceptedJoin, MemberClaim, JoinedGroup } from './join-attempt.js';
+import { joinChannel } from '../group-channels.js';
+import type { LeaderAssignment } from './leader-assignment.js';
 import { leaveGroup } from '../leave-group.js';
 import { MemberStatus } from '../member-status.js';
-import type { Membership, MembershipHost, MemberSnapshot } from '../membership.js';
-import { Parting } from '../partition-handover.js';
-import { Standing } from './classic-member-state.js';
-import type { HandBack, Term } from './generation.js';
-import { TopicWatch } from '../topic-watch.js';
+import type {
+  Membership,
+  MembershipListener,
+  MemberSnapshot,
+  MembershipLoss,
+} from '../membership.js';
+import { PartitionHandover, type RevocationReason } from '../partition-handover.js';
+import { ClassicMemberState } from './classic-member-state.js';
+import type { MemberGeneration } from './member-generation.js';
+import { TopicWatch } from '../topics/topic-watch.js';
+import type { ClusterClient } from '../../../wire/index.js';
 
 export interface ClassicMembershipOptions {
-  readonly cluster: GroupCluster;
+  readonly cluster: ClusterClient;
   readonly coordinator: GroupCoordinator;
   readonly sessionId: string;
   readonly groupId: string;
@@ -33,7 +37,7 @@ export interface ClassicMembershipOptions {
   readonly sessionTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   readonly rebalanceTimeoutMs: number;
-  readonly host: MembershipHost;
+  readonly listener: MembershipListener;
   readonly logger: DriverLogger;
   /** How often the leader looks whether topics have changed; at most 5 s while one is missing. Default 60 s. */
   readonly metadataRefreshMs?: number;
@@ -60,54 +64,54 @@ const RESTART_AFTER_MS = 5_000;
 export class ClassicMembership implements Membership {
   readonly #options: ClassicMembershipOptions;
   readonly #status: MemberStatus;
-  readonly #standing: Standing;
-  readonly #entry: GroupEntry;
-  readonly #calls: HostCalls;
-  readonly #parting: Parting;
+  readonly #member: ClassicMemberState;
+  readonly #joiner: GroupJoiner;
+  readonly #callbacks: AssignmentCallbacks;
+  readonly #handover: PartitionHandover;
   readonly #stop = new AbortController();
   /** The last assignment, whatever became of it. */
   #previous: PreviousAssignment | null = null;
-  #farewell: Promise<void> | undefined;
+  #lossToEager: Promise<void> | undefined;
   #settled = new Deferred();
   #running: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: ClassicMembershipOptions) {
     this.#options = options;
-    const { cluster, coordinator, sessionId, host, logger } = options;
+    const { cluster, coordinator, sessionId, listener, logger } = options;
     const { runtime } = cluster;
-    const status = new MemberStatus(runtime, (each) => host.onStatus(each), logger);
+    const status = new MemberStatus(runtime, (each) => listener.onStatus(each), logger);
     this.#status = status;
-    this.#calls = new HostCalls({ ...options, runtime, status });
-    this.#standing = new Standing({ coordinator, settings: options, status });
-    const [standing, calls] = [this.#standing, this.#calls];
-    this.#parting = new Parting({ ...options, standing, calls, runtime, status });
-    this.#entry = new GroupEntry({
+    this.#callbacks = new AssignmentCallbacks({ ...options, runtime, status });
+    this.#member = new ClassicMemberState({ coordinator, settings: options, status });
+    const [member, callbacks] = [this.#member, this.#callbacks];
+    this.#handover = new PartitionHandover({ ...options, member, callbacks, runtime, status });
+    this.#joiner = new GroupJoiner({
       cluster,
       coordinator,
-      lane: joinLane(sessionId),
+      channel: joinChannel(sessionId),
       settings: options,
       logger,
       status,
       onJoining: () => this.#onJoining(),
-      onAdmitted: (admission) => this.#onAdmitted(admission),
+      onJoinAccepted: (accepted) => this.#onJoinAccepted(accepted),
     });
   }
 
   get snapshot(): MemberSnapshot {
-    return this.#standing.snapshot;
+    return this.#member.snapshot;
   }
 
   get assignment(): readonly TopicPartition[] {
-    return this.#standing.holding.partitions;
+    return this.#member.partitions.partitions;
   }
 
   owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#standing.owns(partition, since);
+    return this.#member.owns(partition, since);
   }
 
-  hasGoneOn(snapshot: MemberSnapshot): boolean {
-    return this.#standing.hasGoneOn(snapshot);
+  mayHaveNewGeneration(snapshot: MemberSnapshot): boolean {
+    return this.#member.mayHaveNewGeneration(snapshot);
   }
 
   whenSettled(): Promise<void> {
@@ -118,15 +122,15 @@ export class ClassicMembership implements Membership {
     if (!this.#closed) this.#running ??= this.#run();
   }
 
-  expelled(snapshot: MemberSnapshot, code: number): void {
-    this.#standing.expelled(snapshot, code);
+  reportExpelled(snapshot: MemberSnapshot, code: number): void {
+    this.#member.reportExpelled(snapshot, code);
   }
 
   /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
     logger.info('Joining the group again.', { groupId, reason });
-    this.#standing.term?.handBack.resolve({ kind: 'hand-back', because: 'rejoin' });
+    this.#member.generation?.end.resolve({ kind: 'ended', reason: 'rejoin' });
   }
 
   close(): Promise<void> {
@@ -135,158 +139,164 @@ export class ClassicMembership implements Membership {
   }
 
   async #run(): Promise<void> {
-    let alive = true;
-    while (alive && !this.#closing) {
+    let shouldContinue = true;
+    while (shouldContinue && !this.#closing) {
       try {
-        alive = await this.#live();
+        shouldContinue = await this.#runGeneration();
       } catch (error) {
-        alive = !this.#closing && (await this.#survive(error as Error));
+        shouldContinue = !this.#closing && (await this.#waitToRestart(error as Error));
       }
     }
     // Closed in the middle of a cooperative rebalance: no sync comes for whoever waits for it.
     this.#settled.resolve();
-    if (this.#standing.holding.size > 0) await this.#handBackAll('closing');
-    this.#standing.stopHeart();
+    if (this.#member.partitions.size > 0) await this.#revokeAll('closing');
+    this.#member.stopHeartbeat();
     this.#settled.resolve();
   }
 
   /** One generation, from the way in to the way out. False when there must not be another. */
-  async #live(): Promise<boolean> {
+  async #runGeneration(): Promise<boolean> {
     this.#status.joining();
-    if (this.#standing.holding.size === 0) this.#standing.leaveTerm();
-    const entered = await this.#enter();
-    if (entered.kind === 'lost') return this.#lose(entered);
-    return !this.#closing && this.#serve(entered.joined);
+    if (this.#member.partitions.size === 0) this.#member.endGeneration();
+    const outcome = await this.#join();
+    if (outcome.kind === 'lost') return this.#lose(outcome);
+    return !this.#closing && this.#applyAssignment(outcome.joined);
   }
 
   /** What is held can be lost on the way. */
-  async #enter(): Promise<EntryOutcome> {
-    const standing = this.#standing;
+  async #join(): Promise<GroupJoinOutcome> {
+    const member = this.#member;
     // Who waits for an entry that was given up would never hear of this one.
     this.#settled.resolve();
     this.#settled = new Deferred();
-    standing.isEntering = true;
-    const abandon = new AbortController();
-    const entering = underEither(this.#stop.signal, abandon.signal, (until) =>
-      this.#entry.enter(() => this.#claim(), until),
+    member.isJoining = true;
+    const giveUp = new AbortController();
+    const joining = withEitherSignal(this.#stop.signal, giveUp.signal, (until) =>
+      this.#joiner.join(() => this.#claim(), until),
     );
     try {
-      return await (standing.holding.size > 0 ? standing.loss.or(entering) : entering);
+      return await (member.partitions.size > 0 ? member.loss.raceWith(joining) : joining);
     } finally {
-      standing.isEntering = false;
-      abandon.abort(new ConnectionError('The join was given up.'));
-      await entering.catch(() => undefined);
+      member.isJoining = false;
+      giveUp.abort(new ConnectionError('The join was given up.'));
+      await joining.catch(() => undefined);
     }
   }
 
   /** The generation is that of the last sync: one that was only joined has confirmed nothing. */
-  #claim(): Claim {
+  #claim(): MemberClaim {
     const previous = this.#previous;
-    const { size, partitions } = this.#standing.holding;
+    const { size, partitions } = this.#member.partitions;
     const held = size === 0 || !previous ? null : { ...previous, partitions };
     return { previous, held };
   }
 
   #onJoining(): void {
-    if (this.#standing.holding.size === 0) this.#standing.stopHeart();
+    if (this.#member.partitions.size === 0) this.#member.stopHeartbeat();
   }
 
   /** Before the sync: those who hold nothing begin their term after it. */
-  #onAdmitted(admission: Admission): void {
-    if (this.#standing.holding.size === 0) return;
-    if (admission.cooperative) this.#standing.begin(admission);
-    else this.#farewell = this.#parting.loseToEager(admission);
+  #onJoinAccepted(accepted: AcceptedJoin): void {
+    if (this.#member.partitions.size === 0) return;
+    if (accepted.cooperative) this.#member.beginGeneration(accepted);
+    else this.#lossToEager = this.#handover.loseToEagerAssignor(accepted.protocol);
   }
 
-  async #serve(joined: JoinedGroup): Promise<boolean> {
+  async #applyAssignment(joined: JoinedGroup): Promise<boolean> {
     const { groupId, logger } = this.#options;
-    const { holding } = this.#standing;
-    const { generation, protocol, partitions, lead } = joined;
+    const { partitions: owned } = this.#member;
+    const { generation, protocol, partitions, leaderAssignment } = joined;
     const count = partitions.length;
     logger.info('Joined the group.', { groupId, generation, protocol, partitions: count });
-    const stays = holding.size > 0;
-    const term = (stays && this.#standing.term) || this.#standing.begin(joined);
-    const { added, gone } = holding.compare(partitions);
+    const keepsPartitions = owned.size > 0;
+    const current =
+      (keepsPartitions && this.#member.generation) || this.#member.beginGeneration(joined);
+    const { added, gone: removed } = owned.compare(partitions);
     this.#previous = { partitions, generation };
-    const watch = lead && this.#watch(lead);
+    const watch = leaderAssignment && this.#watchTopics(leaderAssignment);
     watch?.start();
     this.#settled.resolve();
     try {
-      await this.#farewell;
-      if (gone.length > 0) return await this.#giveUp(gone, added, term);
-      holding.add(added, generation);
-      void this.#assign(term, added, stays);
-      return await this.#stay(term);
+      await this.#lossToEager;
+      if (removed.length > 0) return await this.#revokeRemoved(removed, added, current);
+      owned.add(added, generation);
+      void this.#assign(current, added, keepsPartitions);
+      return await this.#waitForGenerationEnd(current);
     } finally {
       watch?.stop();
     }
   }
 
-  async #stay(term: Term): Promise<boolean> {
-    const end = await this.#standing.loss.or(term.handBack.promise);
-    term.over = true;
+  async #waitForGenerationEnd(current: MemberGeneration): Promise<boolean> {
+    const end = await this.#member.loss.raceWith(current.end.promise);
+    current.isOver = true;
     if (end.kind === 'lost') return this.#lose(end);
-    if (end.because !== 'closing') {
+    if (end.reason !== 'closing') {
       this.#status.joining();
-      if (term.cooperative) return true;
+      if (current.cooperative) return true;
     }
-    return this.#handBackAll(end.because);
+    return this.#revokeAll(end.reason);
   }
 
   /** The second round of a cooperative rebalance begins with our joining without what is gone. */
-  async #giveUp(
-    gone: readonly TopicPartition[],
+  async #revokeRemoved(
+    removed: readonly TopicPartition[],
     added: readonly TopicPartition[],
-    term: Term,
+    current: MemberGeneration,
   ): Promise<boolean> {
-    term.over = true;
-    const end = await this.#parting.handBack(gone, 'rejoin');
+    current.isOver = true;
+    const end = await this.#handover.revoke(removed, 'rejoin');
     if (end?.kind === 'lost') return this.#lose(end);
-    const { holding } = this.#standing;
-    holding.drop(gone);
-    if (end?.kind === 'late') await this.#parting.lose(gone, end.error);
+    const { partitions: owned } = this.#member;
+    owned.remove(removed);
+    if (end?.kind === 'timed-out') await this.#handover.lose(removed, end.error);
     if (this.#closing) return false;
-    holding.add(added, term.snapshot.generation);
-    void this.#assign(term, added, true);
+    owned.add(added, current.snapshot.generation);
+    void this.#assign(current, added, true);
     return true;
   }
 
-  async #assign(term: Term, added: readonly TopicPartition[], stays: boolean): Promise<void> {
-    const { generation } = term.snapshot;
-    const told = (stays && added.length === 0) || (await this.#calls.assign(added, generation));
-    term.assigned = true;
-    if (told && !term.over) this.#status.stable(generation);
+  async #assign(
+    current: MemberGeneration,
+    added: readonly TopicPartition[],
+    keepsPartitions: boolean,
+  ): Promise<void> {
+    const { generation } = current.snapshot;
+    const isNotified =
+      (keepsPartitions && added.length === 0) || (await this.#callbacks.assign(added, generation));
+    current.isAssigned = true;
+    if (isNotified && !current.isOver) this.#status.stable(generation);
   }
 
-  async #handBackAll(because: HandBack['because']): Promise<boolean> {
-    const { holding } = this.#standing;
-    const end = await this.#parting.handBack(holding.partitions, because);
+  async #revokeAll(reason: RevocationReason): Promise<boolean> {
+    const { partitions: owned } = this.#member;
+    const end = await this.#handover.revoke(owned.partitions, reason);
     if (end?.kind === 'lost') return this.#lose(end);
     if (!end) {
-      holding.clear();
+      owned.clear();
       return true;
     }
     this.#status.retrying(end.error);
     return this.#lose({ kind: 'lost', next: 'rejoin', error: end.error });
   }
 
-  async #lose({ next, error }: Loss): Promise<boolean> {
+  async #lose({ next, error }: MembershipLoss): Promise<boolean> {
     const { groupId, logger } = this.#options;
-    const partitions = this.#forfeit();
-    if (next === 'rejoin-as-new') this.#entry.memberId = '';
+    const partitions = this.#loseAll();
+    if (next === 'rejoin-as-new') this.#joiner.memberId = '';
     logger.warn('The membership was lost.', { groupId, error });
-    await this.#calls.lose(partitions);
+    await this.#callbacks.lose(partitions);
     return next === 'fail' ? this.#fail(error) : true;
   }
 
   /** Nothing is ours: whoever waits to do something with it in the next generation waits in vain. */
-  #forfeit(): readonly TopicPartition[] {
-    const partitions = this.#standing.forfeit();
+  #loseAll(): readonly TopicPartition[] {
+    const partitions = this.#member.loseAll();
     this.#settled.resolve();
     return partitions;
   }
 
-  #watch({ topics, counts }: LeaderPlan): TopicWatch {
+  #watchTopics({ topics, counts }: LeaderAssignment): TopicWatch {
     const { cluster, logger, metadataRefreshMs = METADATA_REFRESH_MS } = this.#options;
     return new TopicWatch({
       cluster,
@@ -305,16 +315,16 @@ export class ClassicMembership implements Membership {
   }
 
   /** False when there must not be another try: closing, or there is nothing to pause with and it would spin. */
-  async #survive(error: Error): Promise<boolean> {
+  async #waitToRestart(error: Error): Promise<boolean> {
     const { cluster, logger } = this.#options;
     logger.error('The membership met an unexpected error and starts anew.', { error });
     this.#status.retrying(error);
-    await this.#calls.lose(this.#forfeit());
+    await this.#callbacks.lose(this.#loseAll());
     try {
       await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;
-    } catch (cannotSleep) {
-      return !this.#closing && this.#fail(cannotSleep as Error);
+    } catch (sleepError) {
+      return !this.#closing && this.#fail(sleepError as Error);
     }
   }
 
@@ -326,12 +336,12 @@ export class ClassicMembership implements Membership {
     const { cluster, coordinator, sessionId, groupInstanceId, logger } = this.#options;
     const reason = new ConnectionError('The session is closed.');
     this.#stop.abort(reason);
-    this.#standing.term?.handBack.resolve({ kind: 'hand-back', because: 'closing' });
+    this.#member.generation?.end.resolve({ kind: 'ended', reason: 'closing' });
     await this.#running;
-    this.#standing.stopHeart();
+    this.#member.stopHeartbeat();
     // A static member may come back: until its session is over, what it had waits for it.
-    if (groupInstanceId === null) await leaveGroup(coordinator, this.#entry.memberId, logger);
-    cluster.closeLane(joinLane(sessionId), reason);
+    if (groupInstanceId === null) await leaveGroup(coordinator, this.#joiner.memberId, logger);
+    cluster.closeChannel(joinChannel(sessionId), reason);
     coordinator.close();
     this.#settled.resolve();
   }

@@ -40,7 +40,7 @@ async function rejoining(member: MemberUnderTest): Promise<Deferred<object>> {
 
 describe('a rebalance of a cooperative group', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('is joined at once, with what is held, and nobody is told of anything', async () => {
     member = await cooperative();
@@ -51,7 +51,7 @@ describe('a rebalance of a cooperative group', () => {
       generation: 1,
     });
     expect(join?.offers.get('range')).toMatchObject({ owned: [], generation: -1 });
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.membership.assignment).toEqual(orders(0, 1));
     expect(member.states.at(-1)).toBe('joining');
   });
@@ -67,7 +67,7 @@ describe('a rebalance of a cooperative group', () => {
     member.cluster.once('SyncGroup', synced(0, 1));
     answer.resolve(admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.statuses.at(-1)).toMatchObject({ state: 'stable', generation: 2 });
   });
 
@@ -75,11 +75,11 @@ describe('a rebalance of a cooperative group', () => {
     member = await cooperative();
     const answer = await rejoining(member);
     const handlers = new Deferred();
-    member.on.onRevoked = () => handlers.promise;
+    member.listener.onRevoked = () => handlers.promise;
     member.cluster.once('SyncGroup', synced(1));
     answer.resolve(admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0']);
     expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
     expect(member.joins).toHaveLength(2);
     member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
@@ -90,7 +90,7 @@ describe('a rebalance of a cooperative group', () => {
       owned: orders(1),
       generation: 2,
     });
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0']);
     expect(member.membership.assignment).toEqual(orders(1));
     expect(member.states.at(-1)).toBe('stable');
   });
@@ -101,7 +101,7 @@ describe('a rebalance of a cooperative group', () => {
     member.cluster.once('SyncGroup', synced(0, 1, 2));
     answer.resolve(admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'assigned 2']);
+    expect(member.calls).toEqual(['assigned 0 1', 'assigned 2']);
   });
 
   it('revokes before it assigns, where one round does both', async () => {
@@ -113,7 +113,7 @@ describe('a rebalance of a cooperative group', () => {
       .once('SyncGroup', synced(1, 2));
     answer.resolve(admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0', 'assigned 2']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0', 'assigned 2']);
     expect(member.membership.assignment).toEqual(orders(1, 2));
   });
 
@@ -131,7 +131,7 @@ describe('a rebalance of a cooperative group', () => {
       owned: orders(0, 1),
       generation: 1,
     });
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
   });
 
   it('beats fast for a while after it, since a second round may be near', async () => {
@@ -150,19 +150,19 @@ describe('a rebalance of a cooperative group', () => {
     member.membership.start();
     await member.runtime.settle();
     await member.rebalance();
-    expect(member.told).toEqual(['assigned', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned', 'assigned 1']);
   });
 });
 
 describe('what a cooperative member holds', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('may be committed in the next generation, when it was there without a break', async () => {
     member = await cooperative();
     const { snapshot } = member.membership;
     const answer = await rejoining(member);
-    expect(member.membership.hasGoneOn(snapshot)).toBe(true);
+    expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
     member.cluster
       .once('SyncGroup', synced(1))
       .once('JoinGroup', admitted(3))
@@ -170,8 +170,8 @@ describe('what a cooperative member holds', () => {
     answer.resolve(admitted(2));
     await member.runtime.settle();
     expect(member.membership.snapshot.generation).toBe(3);
-    expect(member.membership.hasGoneOn(snapshot)).toBe(true);
-    expect(member.membership.hasGoneOn(member.membership.snapshot)).toBe(false);
+    expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
+    expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
     expect(member.membership.owns(second, snapshot)).toBe(true);
     // It went and came back: what was read before is another life (librdkafka #2782).
     expect(member.membership.owns(first, snapshot)).toBe(false);
@@ -198,9 +198,9 @@ describe('what a cooperative member holds', () => {
     let settled = false;
     void member.membership.whenSettled().then(() => (settled = true));
     member.cluster.once('JoinGroup', () => new Deferred().promise);
-    member.membership.expelled(member.membership.snapshot, 25);
+    member.membership.reportExpelled(member.membership.snapshot, 25);
     await member.runtime.settle();
-    expect(member.told.at(-1)).toBe('lost 0 1');
+    expect(member.calls.at(-1)).toBe('lost 0 1');
     expect(settled).toBe(true);
   });
 
@@ -217,7 +217,7 @@ describe('what a cooperative member holds', () => {
     member.cluster.once('JoinGroup', () => rejoined.promise);
     answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
     expect(settled).toBe(true);
     member.cluster.once('SyncGroup', synced(1));
     rejoined.resolve(joinedAs('me', 3, 'cooperative-sticky'));
@@ -242,7 +242,7 @@ describe('what a cooperative member holds', () => {
     member.cluster.once('SyncGroup', synced(0, 1));
     answer.resolve(refusedJoin(25));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
     member.cluster.once('OffsetCommit', commitAnsweredWith(0));
     commit(8);
     await member.runtime.advance(1_000);
@@ -251,7 +251,7 @@ describe('what a cooperative member holds', () => {
 
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(25))],
-    ['a commit', () => member.membership.expelled(member.membership.snapshot, 25)],
+    ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 25)],
   ])('is lost when %s hears 25 while the join is pending', async (_, hear) => {
     member = await cooperative();
     await rejoining(member);
@@ -259,7 +259,7 @@ describe('what a cooperative member holds', () => {
     member.cluster.once('SyncGroup', synced(1));
     hear();
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins).toEqual(['', 'me', '']);
     const join = member.cluster.requests('JoinGroup').at(-1);
     expect(join?.offers.get('cooperative-sticky')).toMatchObject({ owned: [] });
@@ -277,7 +277,7 @@ describe('what a cooperative member holds', () => {
     member.cluster.once('SyncGroup', synced(1));
     answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins.at(-1)).toBe(as);
   });
 
@@ -287,7 +287,7 @@ describe('what a cooperative member holds', () => {
     member.cluster.always('Heartbeat', () => new Deferred().promise);
     member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
     await member.runtime.advance(SESSION_MS + HEARTBEAT_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     member.cluster.always('Heartbeat', code(0));
   });
 
@@ -298,33 +298,33 @@ describe('what a cooperative member holds', () => {
     member.cluster.once('SyncGroup', () => share.promise);
     answer.resolve(joinedAs('me', 2, 'range'));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
     expect(member.membership.assignment).toEqual([]);
     expect(member.statuses.at(-1)).toMatchObject({ error: expect.any(FencedError) as unknown });
     share.resolve(synced(0));
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
     expect(member.states.at(-1)).toBe('stable');
     // Eager from now on.
     member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(0, 1));
     await member.rebalance();
-    expect(member.told.slice(-2)).toEqual(['revoked 0', 'assigned 0 1']);
+    expect(member.calls.slice(-2)).toEqual(['revoked 0', 'assigned 0 1']);
   });
 
   it('is lost in part when what is gone is not handed back in time', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
-    member.on.onRevoked = () => new Deferred().promise;
+    member.listener.onRevoked = () => new Deferred().promise;
     member.cluster
       .once('SyncGroup', synced(1))
       .once('JoinGroup', admitted(3))
       .once('SyncGroup', synced(1));
     answer.resolve(admitted(2));
     await member.runtime.advance(REBALANCE_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0', 'lost 0']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0', 'lost 0']);
     expect(member.membership.assignment).toEqual(orders(1));
     expect(member.states.at(-1)).toBe('stable');
-    member.on = {};
+    member.listener = {};
   });
 });
 
@@ -333,12 +333,12 @@ describe('closing in the middle of a cooperative rebalance', () => {
     const member = await cooperative();
     await rejoining(member);
     const handlers = new Deferred();
-    member.on.onRevoked = () => handlers.promise;
+    member.listener.onRevoked = () => handlers.promise;
     const closing = member.membership.close();
     await member.runtime.advance(HEARTBEAT_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
-    expect(member.membership.hasGoneOn(member.membership.snapshot)).toBe(false);
+    expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
     member.cluster.once('LeaveGroup', code(0));
     handlers.resolve();
     await closing;
@@ -351,7 +351,7 @@ describe('a member that closes between join and sync', () => {
   it('commits what its onRevoked commits, and waits for no sync that it has given up', async () => {
     const member = await cooperative();
     const committer = member.newCommitter();
-    member.on.onRevoked = () => committer.commit([{ ...first, offset: 8 }]);
+    member.listener.onRevoked = () => committer.commit([{ ...first, offset: 8 }]);
     const join = await rejoining(member);
     member.cluster.once('SyncGroup', () => new Deferred().promise);
     join.resolve(admitted(2));
@@ -366,7 +366,7 @@ describe('a member that closes between join and sync', () => {
     let tookMs = Infinity;
     void member.membership.close().then(() => (tookMs = member.runtime.monotonic() - since));
     await member.runtime.advance(5_000);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(tookMs).toBeLessThan(2_000);
   });
 });

@@ -1,101 +1,106 @@
 import type { DriverLogger } from '../../../port/driver.js';
 import { ConnectionError } from '../../../port/errors.js';
-import type { GroupCluster } from '../group-cluster.js';
-import type { Loss } from './classic-heartbeat.js';
 import {
-  JoinRound,
-  type Claim,
+  JoinAttempt,
+  type MemberClaim,
   type JoinOutcome,
   type JoinedGroup,
-  type JoinRoundOptions,
-} from './join-round.js';
-import { lingering } from '../abort-with-grace.js';
+  type JoinAttemptOptions,
+} from './join-attempt.js';
+import { abortWithGrace } from './abort-with-grace.js';
 import type { MemberStatus } from '../member-status.js';
-import type { Pace } from '../retry-urgency.js';
-import { Patience } from './join-backoff.js';
-import { topicsAreMissing } from '../missing-topics.js';
+import type { RetryUrgency } from '../retry-urgency.js';
+import { JoinBackoff } from '../join-backoff.js';
+import { checkTopicsExist } from '../topics/check-topics-exist.js';
+import type { ClusterClient } from '../../../wire/index.js';
+import type { MembershipLoss } from '../membership.js';
 
-export type EntryOutcome = { readonly kind: 'joined'; readonly joined: JoinedGroup } | Loss;
+export type GroupJoinOutcome =
+  { readonly kind: 'joined'; readonly joined: JoinedGroup } | MembershipLoss;
 
-export interface EntryOptions extends JoinRoundOptions {
+export interface GroupJoinerOptions extends JoinAttemptOptions {
   readonly status: MemberStatus;
   /** There is nothing left to do but to join. */
   readonly onJoining: () => void;
 }
 
-interface Setback {
-  readonly pace: Pace;
+interface JoinFailure {
+  readonly urgency: RetryUrgency;
   readonly error: Error;
-  readonly routine: boolean;
-  readonly expelled: boolean;
+  readonly isExpected: boolean;
+  readonly isExpelled: boolean;
 }
 
 const ID_GRACE_MS = 1_000;
-const NOTHING_ROUTINE = { routine: false, expelled: false };
+const UNEXPECTED = { isExpected: false, isExpelled: false };
 
 /** The way into the group, tried for as long as it takes. It remembers by which id the group knows us. */
-export class GroupEntry {
+export class GroupJoiner {
   memberId = '';
-  readonly #options: EntryOptions;
-  readonly #round: JoinRound;
-  readonly #cluster: GroupCluster;
+  readonly #options: GroupJoinerOptions;
+  readonly #joinAttempt: JoinAttempt;
+  readonly #cluster: ClusterClient;
   readonly #logger: DriverLogger;
 
-  constructor(options: EntryOptions) {
+  constructor(options: GroupJoinerOptions) {
     this.#options = options;
     this.#cluster = options.cluster;
     this.#logger = options.logger;
-    this.#round = new JoinRound(options);
+    this.#joinAttempt = new JoinAttempt(options);
   }
 
   /** Ends with a loss where what is held is not ours any more, or nothing helps. Rejects when the signal aborts. */
-  async enter(claim: () => Claim, signal: AbortSignal): Promise<EntryOutcome> {
-    const patience = new Patience(this.#cluster.runtime);
+  async join(claim: () => MemberClaim, signal: AbortSignal): Promise<GroupJoinOutcome> {
+    const backoff = new JoinBackoff(this.#cluster.runtime);
     try {
       for (;;) {
         const outcome = await this.#try(claim, signal);
         if (outcome.kind === 'joined') return outcome;
         const { error } = outcome;
-        if (outcome.pace === 'never') return { kind: 'lost', next: 'fail', error };
-        if (outcome.expelled && claim().held) return { kind: 'lost', next: 'rejoin', error };
-        this.#tell(outcome, patience);
-        if (outcome.pace === 'slowly') this.#closeLane();
-        await patience.wait(outcome.pace, signal);
+        if (outcome.urgency === 'never') return { kind: 'lost', next: 'fail', error };
+        if (outcome.isExpelled && claim().held) return { kind: 'lost', next: 'rejoin', error };
+        this.#report(outcome, backoff);
+        if (outcome.urgency === 'slowly') this.#closeChannel();
+        await backoff.wait(outcome.urgency, signal);
       }
     } finally {
-      this.#closeLane();
+      this.#closeChannel();
     }
   }
 
   async #try(
-    claim: () => Claim,
+    claim: () => MemberClaim,
     signal: AbortSignal,
   ): Promise<
     | { readonly kind: 'joined'; readonly joined: JoinedGroup }
-    | ({ readonly kind: 'again' } & Setback)
+    | ({ readonly kind: 'again' } & JoinFailure)
   > {
-    const setback = await topicsAreMissing(this.#options, this.#options.settings.topics, signal);
-    if (setback) return { kind: 'again', ...NOTHING_ROUTINE, ...setback };
+    const unavailable = await checkTopicsExist(
+      this.#options,
+      this.#options.settings.topics,
+      signal,
+    );
+    if (unavailable) return { kind: 'again', ...UNEXPECTED, ...unavailable };
     this.#options.onJoining();
-    const outcome = await this.#attempt(claim, signal);
+    const outcome = await this.#runAttempt(claim, signal);
     this.memberId = outcome.kind === 'joined' ? outcome.joined.memberId : outcome.memberId;
     return outcome;
   }
 
-  #attempt(claim: () => Claim, signal: AbortSignal): Promise<JoinOutcome> {
-    const attempt = (until: AbortSignal) => this.#round.attempt(this.memberId, claim(), until);
+  #runAttempt(claim: () => MemberClaim, signal: AbortSignal): Promise<JoinOutcome> {
+    const attempt = (until: AbortSignal) => this.#joinAttempt.run(this.memberId, claim(), until);
     if (this.memberId !== '') return attempt(signal);
     // Closing now would miss the id that the group is about to wait for.
-    return lingering(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
+    return abortWithGrace(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
   }
 
-  #tell({ error, routine }: Setback, patience: Patience): void {
+  #report({ error, isExpected }: JoinFailure, backoff: JoinBackoff): void {
     const { groupId } = this.#options.settings;
     this.#logger.debug('The group could not be joined yet.', { groupId, error });
-    if (!routine || patience.endsWithRoutine()) this.#options.status.retrying(error);
+    if (!isExpected || backoff.hasTooManyExpectedFailures()) this.#options.status.retrying(error);
   }
 
-  #closeLane(): void {
-    this.#cluster.closeLane(this.#options.lane, new ConnectionError('The join has ended.'));
+  #closeChannel(): void {
+    this.#cluster.closeChannel(this.#options.channel, new ConnectionError('The join has ended.'));
   }
 }

@@ -7,11 +7,10 @@ import {
 import type { DriverLogger } from '../../../port/driver.js';
 import { within } from '../../../runtime/index.js';
 import { RequestTimeoutError } from '../../../port/errors.js';
-import type { JoinAnswer } from '../../../wire/index.js';
-import type { GroupCluster } from '../group-cluster.js';
-import { partitionCounts } from '../partition-counts.js';
+import type { JoinResponse, ClusterClient } from '../../../wire/index.js';
+import { partitionCounts } from '../topics/partition-counts.js';
 
-export interface LeaderPlan {
+export interface LeaderAssignment {
   /** Everything that any member subscribes to. */
   readonly topics: readonly string[];
   readonly counts: ReadonlyMap<string, number>;
@@ -19,12 +18,12 @@ export interface LeaderPlan {
 }
 
 /** Decides for the whole group who reads what. */
-export async function planAsLeader(
-  cluster: GroupCluster,
-  answer: JoinAnswer,
+export async function assignAsLeader(
+  cluster: ClusterClient,
+  answer: JoinResponse,
   lookupTimeoutMs: number,
   logger: DriverLogger,
-): Promise<LeaderPlan> {
+): Promise<LeaderAssignment> {
   const { members, unreadable } = readGroupMembers(
     answer.members.map(({ memberId, groupInstanceId, memberMetadata }) => ({
       memberId,
@@ -38,7 +37,7 @@ export async function planAsLeader(
       error,
     });
   const topics = subscribedTopics(members);
-  await learnTopics(cluster, topics, lookupTimeoutMs, logger);
+  await refreshTopics(cluster, topics, lookupTimeoutMs, logger);
   const counts = partitionCounts(cluster.metadata, topics);
   const plan = assignorNamed(answer.groupProtocol).assign({ members, partitionsOf: counts });
   const shares = [...encodePlan(plan)].map(([memberId, assignment]) => ({ memberId, assignment }));
@@ -46,16 +45,16 @@ export async function planAsLeader(
 }
 
 /** Fresh where possible. The whole group waits: with an older picture of every topic it can go on. */
-async function learnTopics(
-  cluster: GroupCluster,
+async function refreshTopics(
+  cluster: ClusterClient,
   topics: readonly string[],
   timeoutMs: number,
   logger: DriverLogger,
 ): Promise<void> {
-  const tooLate = (): Error =>
+  const timeoutError = (): Error =>
     new RequestTimeoutError(`The topics of the group were not told within ${timeoutMs} ms.`);
   try {
-    await within(cluster.runtime, timeoutMs, cluster.metadata.refresh(topics), tooLate);
+    await within(cluster.runtime, timeoutMs, cluster.metadata.refresh(topics), timeoutError);
   } catch (error) {
     if (topics.some((topic) => cluster.metadata.topic(topic) === undefined)) throw error;
     logger.warn('The leader plans with older metadata.', { error });

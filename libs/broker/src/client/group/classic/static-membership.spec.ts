@@ -19,7 +19,7 @@ async function joined(): Promise<MemberUnderTest> {
 
 describe('a static member', () => {
   let member: MemberUnderTest;
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('names itself in every request', async () => {
     member = await joined();
@@ -33,13 +33,13 @@ describe('a static member', () => {
   it('does not leave the group when it closes, and revokes all the same', async () => {
     member = await joined();
     await member.membership.close();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(member.cluster.requests('LeaveGroup')).toEqual([]);
   });
 
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(82))],
-    ['a commit', () => member.membership.expelled(member.membership.snapshot, 82)],
+    ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 82)],
     [
       'a join',
       () => {
@@ -70,7 +70,7 @@ describe('a static member', () => {
     member.membership.start();
     await member.runtime.settle();
     expect(member.cluster.requests('SyncGroup')[0]?.shares).toEqual([]);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     member.cluster.topics.set('orders', 3);
     const answer = new Deferred<object>();
     member.cluster.once('JoinGroup', () => answer.promise);

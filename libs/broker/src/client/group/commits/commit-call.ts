@@ -6,8 +6,8 @@ import {
   type CommitError,
 } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
+import { partitionKey } from '../../../port/topic-partition.js';
 import { Deferred } from '../../../runtime/index.js';
-import { keyOf } from '../classic/generation.js';
 
 /** Why one partition of a commit was not stored. */
 export type CommitFailure =
@@ -23,38 +23,38 @@ export class CommitCall {
   readonly #waiting: Map<string, TopicPartition>;
   readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];
   readonly #done = new Deferred();
-  #settled = false;
+  #isSettled = false;
 
   constructor(partitions: readonly TopicPartition[]) {
-    this.#waiting = new Map(partitions.map((partition) => [keyOf(partition), partition]));
+    this.#waiting = new Map(partitions.map((partition) => [partitionKey(partition), partition]));
   }
 
   get done(): Promise<void> {
     return this.#done.promise;
   }
 
-  get settled(): boolean {
-    return this.#settled;
+  get isSettled(): boolean {
+    return this.#isSettled;
   }
 
-  stored(partition: TopicPartition): void {
-    if (this.#waiting.delete(keyOf(partition))) this.#settleWhenComplete();
+  markStored(partition: TopicPartition): void {
+    if (this.#waiting.delete(partitionKey(partition))) this.#settleWhenComplete();
   }
 
-  failed({ topic, partition }: TopicPartition, failure: CommitFailure): void {
-    if (!this.#waiting.delete(keyOf({ topic, partition }))) return;
+  markFailed({ topic, partition }: TopicPartition, failure: CommitFailure): void {
+    if (!this.#waiting.delete(partitionKey({ topic, partition }))) return;
     this.#failed.push({ partition: { topic, partition }, failure });
     this.#settleWhenComplete();
   }
 
   /** Whatever still waits has failed. */
-  giveUp(failure: CommitFailure): void {
-    for (const partition of [...this.#waiting.values()]) this.failed(partition, failure);
+  failRemaining(failure: CommitFailure): void {
+    for (const partition of [...this.#waiting.values()]) this.markFailed(partition, failure);
   }
 
   #settleWhenComplete(): void {
     if (this.#waiting.size > 0) return;
-    this.#settled = true;
+    this.#isSettled = true;
     if (this.#failed.length === 0) this.#done.resolve();
     else this.#done.reject(this.#error());
   }
@@ -68,7 +68,7 @@ export class CommitCall {
 }
 
 function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]): CommitError {
-  const names = partitions.map(keyOf).join(', ');
+  const names = partitions.map(partitionKey).join(', ');
   const options = { cause: failure.cause };
   switch (failure.kind) {
     case 'fenced':

@@ -2,9 +2,8 @@ import { AuthorizationError, ClosedError, ConnectionError } from '../../../port/
 import { VirtualRuntime } from '../../../runtime/index.js';
 import { GroupCoordinator } from '../group-coordinator.js';
 import { coordinatedBy, orders } from '../member-under-test.spec-support.js';
-import type { MemberSnapshot } from '../membership.js';
-import { OffsetLookup } from './committed-offsets.js';
-import { noMember } from '../classic/generation.js';
+import { type MemberSnapshot, notAMember } from '../membership.js';
+import { CommittedOffsets } from './committed-offsets.js';
 import { ScriptedCluster } from '../scripted-cluster.spec-support.js';
 
 const offset = (partition: number, code = 0, committed: number | null = 5) => ({
@@ -20,14 +19,14 @@ describe('looking up what the group has committed', () => {
   const runtime = new VirtualRuntime();
   let cluster: ScriptedCluster;
   let coordinator: GroupCoordinator;
-  let lookup: OffsetLookup;
+  let lookup: CommittedOffsets;
   let member: MemberSnapshot;
 
   beforeEach(() => {
     cluster = new ScriptedCluster(runtime).always('GroupCoordinator', coordinatedBy(1));
     coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
-    member = noMember('group');
-    lookup = new OffsetLookup(coordinator, () => member);
+    member = notAMember('group');
+    lookup = new CommittedOffsets(coordinator, () => member);
   });
   afterEach(() => {
     cluster.verify();
@@ -89,7 +88,7 @@ describe('looking up what the group has committed', () => {
     const reported: Error[] = [];
     const onTrouble = (error: Error): void => void reported.push(error);
     cluster.always('OffsetFetch', told(offset(0, 88, null)));
-    const fetched = lookup.fetch(orders(0), { onTrouble });
+    const fetched = lookup.fetch(orders(0), { onError: onTrouble });
     await runtime.advance(300);
     expect(reported).toEqual([]);
     await runtime.advance(5_000);
@@ -102,7 +101,7 @@ describe('looking up what the group has committed', () => {
   it('says at once that the coordinator cannot be reached', async () => {
     const reported: Error[] = [];
     cluster.once('OffsetFetch', new ConnectionError('gone'), told(offset(0)));
-    const fetched = lookup.fetch(orders(0), { onTrouble: (error) => reported.push(error) });
+    const fetched = lookup.fetch(orders(0), { onError: (error) => reported.push(error) });
     await runtime.advance(200);
     expect(await fetched).toEqual([offset(0)]);
     expect(reported).toEqual([expect.any(ConnectionError)]);

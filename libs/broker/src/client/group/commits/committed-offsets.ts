@@ -1,5 +1,6 @@
 import { RefusedError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
+import { partitionKey } from '../../../port/topic-partition.js';
 import { Backoff, sleep } from '../../../runtime/index.js';
 import {
   errorOfCode,
@@ -8,30 +9,29 @@ import {
   type FetchedOffset,
   type OffsetFetchOptions,
 } from '../../../wire/index.js';
-import { underEither } from '../either-signal.js';
+import { withEitherSignal } from '../either-signal.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
 import type { MemberSnapshot } from '../membership.js';
-import { paceAfter } from '../retry-urgency.js';
-import { keyOf } from '../classic/generation.js';
+import { retryUrgencyAfter } from '../retry-urgency.js';
 
-export interface OffsetLookupOptions {
+export interface CommittedOffsetsOptions {
   readonly signal?: AbortSignal;
   /** Told of what keeps it from ending. */
-  readonly onTrouble?: (error: Error) => void;
+  readonly onError?: (error: Error) => void;
 }
 
 /** What could be told this time, and why not all of it. */
-interface Round {
+interface FetchAttempt {
   readonly offsets: readonly FetchedOffset[];
-  readonly trouble: Error | undefined;
+  readonly error: Error | undefined;
 }
 
 const RETRY = { initialMs: 50, maxMs: 1_000 };
 /** A transaction that is about to end, a coordinator that is loading: not worth a word before it goes on. */
-const ROUTINE_ROUNDS = 4;
+const EXPECTED_FAILURES = 4;
 
 /** Asks the group for its committed offsets until it has told them: a lookup that failed is not "none committed". */
-export class OffsetLookup {
+export class CommittedOffsets {
   constructor(
     private readonly coordinator: GroupCoordinator,
     private readonly member: () => MemberSnapshot,
@@ -39,56 +39,59 @@ export class OffsetLookup {
 
   async fetch(
     partitions: readonly TopicPartition[],
-    { signal, onTrouble }: OffsetLookupOptions = {},
+    { signal, onError }: CommittedOffsetsOptions = {},
   ): Promise<readonly FetchedOffset[]> {
     const { closed } = this.coordinator;
-    const search = (ended: AbortSignal) => this.#untilFound(partitions, ended, onTrouble);
-    return signal ? underEither(signal, closed, search) : search(closed);
+    const fetch = (until: AbortSignal) => this.#fetchUntilComplete(partitions, until, onError);
+    return signal ? withEitherSignal(signal, closed, fetch) : fetch(closed);
   }
 
-  async #untilFound(
+  async #fetchUntilComplete(
     partitions: readonly TopicPartition[],
-    ended: AbortSignal,
-    onTrouble: OffsetLookupOptions['onTrouble'],
+    signal: AbortSignal,
+    onError: CommittedOffsetsOptions['onError'],
   ): Promise<readonly FetchedOffset[]> {
     const { runtime } = this.coordinator;
     const backoff = new Backoff(runtime, RETRY);
-    const wanted = new Map(partitions.map((partition) => [keyOf(partition), partition]));
+    const wanted = new Map(partitions.map((partition) => [partitionKey(partition), partition]));
     const found: FetchedOffset[] = [];
-    for (let round = 1; wanted.size > 0; round++) {
-      ended.throwIfAborted();
-      const { offsets, trouble } = await this.#ask([...wanted.values()], ended);
-      for (const offset of offsets) if (wanted.delete(keyOf(offset))) found.push(offset);
+    for (let attempt = 1; wanted.size > 0; attempt++) {
+      signal.throwIfAborted();
+      const { offsets, error } = await this.#attempt([...wanted.values()], signal);
+      for (const offset of offsets) if (wanted.delete(partitionKey(offset))) found.push(offset);
       if (wanted.size === 0) break;
-      const isRoutine = trouble instanceof RefusedError && round <= ROUTINE_ROUNDS;
-      if (trouble && !isRoutine) onTrouble?.(trouble);
-      await sleep(runtime, backoff.next(), ended);
+      const isExpected = error instanceof RefusedError && attempt <= EXPECTED_FAILURES;
+      if (error && !isExpected) onError?.(error);
+      await sleep(runtime, backoff.next(), signal);
     }
     return found;
   }
 
   /** Throws what asking again does not mend. */
-  async #ask(partitions: readonly TopicPartition[], signal: AbortSignal): Promise<Round> {
-    const { groupId, lane } = this.coordinator;
+  async #attempt(
+    partitions: readonly TopicPartition[],
+    signal: AbortSignal,
+  ): Promise<FetchAttempt> {
+    const { groupId, channel } = this.coordinator;
     try {
       const request = offsetFetchRequest(groupId, partitions, memberOf(this.member()));
-      const { node, answer } = await this.coordinator.request(lane, request, { signal });
-      const refused = this.#refusal(answer.code, node);
-      if (refused) return { offsets: [], trouble: refused };
-      const refusals = answer.offsets.map(({ code }) => this.#refusal(code, node));
+      const { node, answer } = await this.coordinator.request(channel, request, { signal });
+      const topLevelError = this.#errorForCode(answer.code, node);
+      if (topLevelError) return { offsets: [], error: topLevelError };
+      const errors = answer.offsets.map(({ code }) => this.#errorForCode(code, node));
       return {
-        offsets: answer.offsets.filter((_, index) => !refusals[index]),
-        trouble: refusals.find((each) => each !== undefined),
+        offsets: answer.offsets.filter((_, index) => !errors[index]),
+        error: errors.find((each) => each !== undefined),
       };
     } catch (error) {
       signal.throwIfAborted();
-      if (paceAfter(error) !== 'soon') throw error;
-      return { offsets: [], trouble: error as Error };
+      if (retryUrgencyAfter(error) !== 'soon') throw error;
+      return { offsets: [], error: error as Error };
     }
   }
 
   /** Undefined where all is well. Throws where asking again does not help. */
-  #refusal(code: number, node: number): Error | undefined {
+  #errorForCode(code: number, node: number): Error | undefined {
     if (code === 0) return undefined;
     const reaction = reactionTo('offsetFetch', code);
     if (reaction === 'find-coordinator') this.coordinator.forget(node);
@@ -101,6 +104,6 @@ export class OffsetLookup {
 
 /** Only a member by KIP-848 says who asks. */
 function memberOf({ protocol, memberId, generation }: MemberSnapshot): OffsetFetchOptions {
-  const isSaid = protocol === 'consumer' && memberId !== '';
-  return isSaid ? { member: { memberId, epoch: generation } } : {};
+  const includesMember = protocol === 'consumer' && memberId !== '';
+  return includesMember ? { member: { memberId, epoch: generation } } : {};
 }

@@ -11,10 +11,9 @@ import { brokerCodes, reactionTo } from '../../../wire/index.js';
 import { CommitCall } from './commit-call.js';
 import { GroupCoordinator } from '../group-coordinator.js';
 import { coordinatedBy } from '../member-under-test.spec-support.js';
-import type { MemberSnapshot } from '../membership.js';
+import { type MemberSnapshot, isSameGeneration } from '../membership.js';
 import { OffsetCommitter } from './offset-committer.js';
 import { ScriptedCluster, type SentRequest } from '../scripted-cluster.spec-support.js';
-import { isSame } from '../classic/generation.js';
 
 const at = (partition: number, offset: number) => ({ topic: 'orders', partition, offset });
 
@@ -42,7 +41,7 @@ class Scene {
     protocol: 'classic',
   };
   hasGoneOn = false;
-  owns = (since: MemberSnapshot): boolean => isSame(since, this.snapshot);
+  owns = (since: MemberSnapshot): boolean => isSameGeneration(since, this.snapshot);
   settled = Promise.resolve();
   readonly committer = new OffsetCommitter({
     coordinator: this.coordinator,
@@ -50,9 +49,9 @@ class Scene {
     membership: () => ({
       snapshot: this.snapshot,
       owns: (_, since) => this.owns(since),
-      hasGoneOn: () => this.hasGoneOn,
+      mayHaveNewGeneration: () => this.hasGoneOn,
       whenSettled: () => this.settled,
-      expelled: ({ memberId, generation }, code) =>
+      reportExpelled: ({ memberId, generation }, code) =>
         void this.expelled.push(`${memberId} ${generation} ${code}`),
     }),
   });
@@ -117,7 +116,7 @@ describe('committing', () => {
     expect(scene.requests).toEqual(['0:1']);
     scene.cluster.once('OffsetCommit', answering());
     first.answer();
-    expect(await Promise.all([first.done, ...later])).toEqual(Array(4).fill('stored'));
+    expect(await Promise.all([first.done, ...later])).toEqual(Array(4).fill('markStored'));
     expect(scene.requests).toEqual(['0:1', '0:3 1:5']);
   });
 
@@ -145,7 +144,7 @@ describe('committing', () => {
     scene.cluster.once('OffsetCommit', () => new Deferred().promise);
     const done = scene.commit(at(0, 1));
     await scene.runtime.advance(scene.cluster.requestTimeoutMs);
-    expect(scene.cluster.closedLanes).toEqual(['group:s1']);
+    expect(scene.cluster.closedChannels).toEqual(['group:s1']);
     expect(scene.requests).toEqual(['0:1']);
     expect(await done).toBeInstanceOf(CommitRefusedError);
     await scene.runtime.advance(1_000);
@@ -155,14 +154,14 @@ describe('committing', () => {
     scene.cluster.once('OffsetCommit', [], answering());
     const done = scene.commit(at(0, 1));
     await scene.runtime.advance(200);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
   });
 
   it.each([3, 7, 14, 15, 16])('%i: sent again until it is stored', async (code) => {
     scene.cluster.once('OffsetCommit', answering({ 0: code }), answering({ 0: code }), answering());
     const done = scene.commit(at(0, 1), at(1, 1));
     await scene.runtime.advance(1_000);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
     expect(scene.requests).toEqual(['0:1 1:1', '0:1', '0:1']);
     const lookups = reactionTo('commit', code) === 'find-coordinator' ? 3 : 1;
     expect(scene.cluster.requests('GroupCoordinator')).toHaveLength(lookups);
@@ -178,7 +177,7 @@ describe('committing', () => {
       partitions: [{ topic: 'orders', partition: 0 }],
       cause: { code: 'UNKNOWN_TOPIC', topic: 'orders' },
     });
-    expect(await scene.commit(at(1, 2))).toBe('stored');
+    expect(await scene.commit(at(1, 2))).toBe('markStored');
     expect(scene.requests).toEqual(['0:1 1:1', '1:2']);
     expect(scene.runtime.monotonic()).toBe(started);
   });
@@ -192,21 +191,21 @@ describe('committing', () => {
   });
 
   it('3: sent again where nobody can tell whether the topic is gone', async () => {
-    scene.cluster.metadataTrouble = new ConnectionError('no broker');
+    scene.cluster.metadataError = new ConnectionError('no broker');
     scene.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
     const done = scene.commit(at(0, 1));
     await scene.runtime.advance(1_000);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
   });
 
   it('3: sent again where it was gone once and nobody can tell whether it still is', async () => {
     scene.cluster.topics.delete('orders');
     await scene.cluster.metadata.refresh(['orders']);
-    scene.cluster.metadataTrouble = new ConnectionError('no broker');
+    scene.cluster.metadataError = new ConnectionError('no broker');
     scene.cluster.once('OffsetCommit', answering({ 0: 3 }), answering());
     const done = scene.commit(at(0, 1));
     await scene.runtime.advance(1_000);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
   });
 
   it('what cannot be stored in 30 s is refused, retriable, and not sent later', async () => {
@@ -232,7 +231,7 @@ describe('committing', () => {
     scene.cluster.once('OffsetCommit', answering());
     synced.resolve();
     await scene.runtime.advance(200);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
   });
 
   it('27: fenced after the sync when it is ours in a new generation only (librdkafka #1802, #2782)', async () => {
@@ -281,7 +280,7 @@ describe('committing', () => {
     scene.cluster.once('OffsetCommit', answering());
     first.answer();
     expect(await before).toBeInstanceOf(FencedError);
-    expect(await after).toBe('stored');
+    expect(await after).toBe('markStored');
     expect(scene.requests).toEqual(['0:1', '0:50']);
   });
 
@@ -347,7 +346,7 @@ describe('commits whose time is over', () => {
       scene.committer.commit([at(0, second)]).catch(() => undefined);
       await scene.runtime.advance(1_000);
     }
-    const told = jest.spyOn(CommitCall.prototype, 'stored');
+    const told = jest.spyOn(CommitCall.prototype, 'markStored');
     scene.cluster.always('OffsetCommit', answering());
     await scene.runtime.advance(60_000);
     // Those of the last half a minute.
@@ -375,7 +374,7 @@ describe('committing through a cooperative rebalance', () => {
     next(scene);
     sync.resolve();
     await scene.runtime.advance(100);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
     expect(scene.cluster.requests('OffsetCommit').at(-1)?.generation).toBe(2);
     expect(scene.expelled).toEqual([]);
   });
@@ -437,7 +436,7 @@ describe('committing as a member by KIP-848', () => {
     each.snapshot = { ...each.snapshot, generation: 6 };
     each.owns = () => true;
     await each.runtime.advance(100);
-    expect(await done).toBe('stored');
+    expect(await done).toBe('markStored');
     expect(each.cluster.requests('OffsetCommit').map(({ generation }) => generation)).toEqual([
       5, 6,
     ]);

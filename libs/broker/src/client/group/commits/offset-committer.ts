@@ -1,28 +1,33 @@
 import type { OffsetCommit } from '../../../port/consumer.js';
-import { RequestTimeoutError } from '../../../port/errors.js';
+import {
+  RequestTimeoutError,
+  UnknownPartitionError,
+  UnknownTopicError,
+  type BrokerError,
+} from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
+import { partitionKey } from '../../../port/topic-partition.js';
 import { Backoff, sleep, within } from '../../../runtime/index.js';
 import {
   errorOfCode,
   offsetCommitRequest,
   reactionTo,
   type FetchedOffset,
+  type Metadata,
   type PartitionCode,
   type Reaction,
 } from '../../../wire/index.js';
 import { CommitCall, type CommitFailure } from './commit-call.js';
-import { goneError } from '../gone-partition.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
-import type { MemberSnapshot, Membership } from '../membership.js';
-import { OffsetLookup, type OffsetLookupOptions } from './committed-offsets.js';
-import { paceAfter } from '../retry-urgency.js';
-import { isSame, keyOf } from '../classic/generation.js';
+import { type MemberSnapshot, type Membership, isSameGeneration } from '../membership.js';
+import { CommittedOffsets, type CommittedOffsetsOptions } from './committed-offsets.js';
+import { retryUrgencyAfter } from '../retry-urgency.js';
 
 export interface OffsetCommitterOptions {
   readonly coordinator: GroupCoordinator;
   readonly membership: () => Pick<
     Membership,
-    'snapshot' | 'owns' | 'hasGoneOn' | 'whenSettled' | 'expelled'
+    'snapshot' | 'owns' | 'mayHaveNewGeneration' | 'whenSettled' | 'reportExpelled'
   >;
   readonly isOwned: (partition: TopicPartition) => boolean;
   /** How long a commit that cannot be stored is tried while the partition stays ours. Default 30 s. */
@@ -40,6 +45,7 @@ const COMMIT_TIMEOUT_MS = 30_000;
 const RETRY = { initialMs: 50, maxMs: 1_000 };
 /** How long the commits of others wait for word of a topic that may be gone. */
 const TOPIC_LOOKUP_MS = 1_000;
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const OFFSET_METADATA_TOO_LARGE = 12;
 const ILLEGAL_GENERATION = 22;
 
@@ -51,7 +57,7 @@ const ILLEGAL_GENERATION = 22;
 export class OffsetCommitter {
   readonly #options: OffsetCommitterOptions;
   readonly #coordinator: GroupCoordinator;
-  readonly #lookup: OffsetLookup;
+  readonly #committedOffsets: CommittedOffsets;
   readonly #waiting = new Map<string, PendingCommit>();
   readonly #backoff: Backoff;
   #sending = false;
@@ -59,7 +65,10 @@ export class OffsetCommitter {
   constructor(options: OffsetCommitterOptions) {
     this.#options = options;
     this.#coordinator = options.coordinator;
-    this.#lookup = new OffsetLookup(options.coordinator, () => options.membership().snapshot);
+    this.#committedOffsets = new CommittedOffsets(
+      options.coordinator,
+      () => options.membership().snapshot,
+    );
     this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
   }
 
@@ -70,10 +79,10 @@ export class OffsetCommitter {
     const since = this.#options.membership().snapshot;
     for (const commit of offsets) this.#add({ commit, since, calls: [call] });
     const timer = this.#coordinator.runtime.setTimer(
-      () => call.giveUp(this.#tooLate()),
+      () => call.failRemaining(this.#timeoutFailure()),
       this.#timeoutMs,
     );
-    this.#wake();
+    this.#startSending();
     try {
       await call.done;
     } finally {
@@ -84,9 +93,9 @@ export class OffsetCommitter {
   /** What the group has committed. Never answers from a lookup that failed: tries on until the signal aborts. */
   fetch(
     partitions: readonly TopicPartition[],
-    options?: OffsetLookupOptions,
+    options?: CommittedOffsetsOptions,
   ): Promise<readonly FetchedOffset[]> {
-    return this.#lookup.fetch(partitions, options);
+    return this.#committedOffsets.fetch(partitions, options);
   }
 
   get #timeoutMs(): number {
@@ -95,29 +104,29 @@ export class OffsetCommitter {
 
   /** The newer offset counts, and the one before has its callers wait for it. */
   #add(newer: PendingCommit): void {
-    const key = keyOf(newer.commit);
+    const key = partitionKey(newer.commit);
     const older = this.#waiting.get(key);
-    if (older && !this.#lasts(older, newer)) fail(older, { kind: 'fenced' });
+    if (older && !this.#isStillOwned(older, newer)) fail(older, { kind: 'fenced' });
     // Nobody waits any more for those whose time is over.
-    const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ settled }) => !settled);
+    const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ isSettled }) => !isSettled);
     this.#waiting.set(key, { ...newer, calls });
   }
 
   /** Whether the partition has been ours from the older commit to the newer. */
-  #lasts({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
-    return isSame(since, newer.since) || this.#options.membership().owns(commit, since);
+  #isStillOwned({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
+    return isSameGeneration(since, newer.since) || this.#options.membership().owns(commit, since);
   }
 
   /** It may or may not have been stored. Whatever was committed meanwhile is newer. */
-  #again(pending: PendingCommit): void {
-    const key = keyOf(pending.commit);
+  #requeue(pending: PendingCommit): void {
+    const key = partitionKey(pending.commit);
     const newer = this.#waiting.get(key);
     this.#waiting.delete(key);
     this.#add(pending);
     if (newer) this.#add(newer);
   }
 
-  #wake(): void {
+  #startSending(): void {
     if (this.#sending) return;
     this.#sending = true;
     void this.#sendAll();
@@ -127,22 +136,23 @@ export class OffsetCommitter {
     // Commits of one turn travel together.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
-      const batch = this.#take();
+      const batch = this.#takeBatch();
       if (batch.length > 0) await this.#send(batch);
     }
     this.#sending = false;
   }
 
-  #take(): PendingCommit[] {
+  #takeBatch(): PendingCommit[] {
     const all = [...this.#waiting.values()].filter(({ calls }) =>
-      calls.some((call) => !call.settled),
+      calls.some((call) => !call.isSettled),
     );
     this.#waiting.clear();
     return all.filter((pending) => {
       const { commit, since } = pending;
-      const ours = this.#options.isOwned(commit) && this.#options.membership().owns(commit, since);
-      if (!ours) fail(pending, { kind: 'fenced' });
-      return ours;
+      const isOurs =
+        this.#options.isOwned(commit) && this.#options.membership().owns(commit, since);
+      if (!isOurs) fail(pending, { kind: 'fenced' });
+      return isOurs;
     });
   }
 
@@ -155,19 +165,20 @@ export class OffsetCommitter {
         snapshot,
         batch.map(({ commit }) => commit),
       );
-      const { node, answer } = await this.#coordinator.request(this.#coordinator.lane, request);
-      const codes = new Map(answer.map((each: PartitionCode) => [keyOf(each), each.code]));
+      const { node, answer } = await this.#coordinator.request(this.#coordinator.channel, request);
+      const codes = new Map(answer.map((each: PartitionCode) => [partitionKey(each), each.code]));
       const reactions = batch.map((pending) =>
-        this.#settle(pending, codes.get(keyOf(pending.commit)), snapshot),
+        this.#settle(pending, codes.get(partitionKey(pending.commit)), snapshot),
       );
       if (reactions.includes('find-coordinator')) this.#coordinator.forget(node);
       if (reactions.includes('after-sync')) await membership.whenSettled();
       const unknown = batch.filter((_, index) => reactions[index] === 'refresh-metadata');
-      const gone = unknown.length > 0 ? await this.#refuseGone(unknown) : 0;
-      if (reactions.filter((reaction) => reaction !== 'settled').length > gone) await this.#pause();
+      const deleted = unknown.length > 0 ? await this.#failDeletedPartitions(unknown) : 0;
+      if (reactions.filter((reaction) => reaction !== 'settled').length > deleted)
+        await this.#pause();
       else this.#backoff.reset();
     } catch (error) {
-      await this.#failed(batch, error as Error);
+      await this.#onRequestFailed(batch, error as Error);
     }
   }
 
@@ -179,17 +190,18 @@ export class OffsetCommitter {
     const reaction = this.#reactionTo(code, snapshot);
     switch (reaction) {
       case 'done':
-        for (const call of pending.calls) call.stored(pending.commit);
+        for (const call of pending.calls) call.markStored(pending.commit);
         return 'settled';
       case 'retry':
       case 'refresh-metadata':
       case 'find-coordinator':
       case 'after-sync':
-        this.#again(pending);
+        this.#requeue(pending);
         return reaction;
       default:
         fail(pending, this.#failureOf(code as number));
-        if (reaction === 'fenced') this.#options.membership().expelled(snapshot, code as number);
+        if (reaction === 'fenced')
+          this.#options.membership().reportExpelled(snapshot, code as number);
         return 'settled';
     }
   }
@@ -198,22 +210,27 @@ export class OffsetCommitter {
    * A topic that is gone must not hold up the others; one that its coordinator has not heard of yet
    * is tried again. Gives how many were refused.
    */
-  async #refuseGone(unknown: readonly PendingCommit[]): Promise<number> {
+  async #failDeletedPartitions(unknown: readonly PendingCommit[]): Promise<number> {
     const { metadata, runtime } = this.#coordinator;
     const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
-    const tooLate = () => new RequestTimeoutError('No broker told of the topics in time.');
-    const isTold = await within(runtime, TOPIC_LOOKUP_MS, metadata.refresh(topics), tooLate).then(
+    const timeoutError = () => new RequestTimeoutError('No broker told of the topics in time.');
+    const isRefreshed = await within(
+      runtime,
+      TOPIC_LOOKUP_MS,
+      metadata.refresh(topics),
+      timeoutError,
+    ).then(
       () => true,
       () => false,
     );
     // What was known before may be of a time when the topic was not there yet.
-    if (!isTold) return 0;
+    if (!isRefreshed) return 0;
     let refused = 0;
     for (const { commit } of unknown) {
-      const cause = goneError(metadata, commit);
-      const waiting = this.#waiting.get(keyOf(commit));
+      const cause = deletedPartitionError(metadata, commit);
+      const waiting = this.#waiting.get(partitionKey(commit));
       if (!cause || !waiting) continue;
-      this.#waiting.delete(keyOf(commit));
+      this.#waiting.delete(partitionKey(commit));
       // The topic may be created again.
       fail(waiting, { kind: 'refused', cause, retriable: true });
       refused++;
@@ -224,7 +241,7 @@ export class OffsetCommitter {
   #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {
     if (code === undefined) return 'retry';
     // Too late for that generation, and what we hold may be ours in the next one.
-    if (code === ILLEGAL_GENERATION && this.#options.membership().hasGoneOn(snapshot))
+    if (code === ILLEGAL_GENERATION && this.#options.membership().mayHaveNewGeneration(snapshot))
       return 'after-sync';
     return reactionTo('commit', code);
   }
@@ -237,9 +254,9 @@ export class OffsetCommitter {
   }
 
   /** No answer: the effect is unknown, and the connection is closed, so that it may be sent again. */
-  async #failed(batch: readonly PendingCommit[], error: Error): Promise<void> {
-    if (paceAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
-      for (const pending of batch) this.#again(pending);
+  async #onRequestFailed(batch: readonly PendingCommit[], error: Error): Promise<void> {
+    if (retryUrgencyAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
+      for (const pending of batch) this.#requeue(pending);
       return this.#pause();
     }
     for (const pending of batch) fail(pending, { kind: 'refused', cause: error, retriable: false });
@@ -257,7 +274,7 @@ export class OffsetCommitter {
     }
   }
 
-  #tooLate(): CommitFailure {
+  #timeoutFailure(): CommitFailure {
     const cause = new RequestTimeoutError(
       `Group "${this.#coordinator.groupId}" did not confirm the commit within ${this.#timeoutMs} ms; it may or may not be stored. Commit again, or check the coordinator.`,
     );
@@ -266,5 +283,18 @@ export class OffsetCommitter {
 }
 
 function fail({ commit, calls }: PendingCommit, failure: CommitFailure): void {
-  for (const call of calls) call.failed(commit, failure);
+  for (const call of calls) call.markFailed(commit, failure);
+}
+
+/** undefined unless the metadata say for sure that it does not exist. */
+export function deletedPartitionError(
+  metadata: Metadata,
+  { topic, partition }: TopicPartition,
+): BrokerError | undefined {
+  const known = metadata.topic(topic);
+  const options = { brokerCode: UNKNOWN_TOPIC_OR_PARTITION };
+  if (known?.code === UNKNOWN_TOPIC_OR_PARTITION)
+    return new UnknownTopicError(topic, undefined, options);
+  const isGone = known?.code === 0 && metadata.partition(topic, partition) === undefined;
+  return isGone ? new UnknownPartitionError({ topic, partition }, undefined, options) : undefined;
 }

@@ -2,27 +2,27 @@ import { ConnectionError, StaticMemberInUseError, UnsupportedError } from '../..
 import { Deferred } from '../../../runtime/index.js';
 import { brokerCodes, reactionTo, type Reaction } from '../../../wire/index.js';
 import {
-  beatAnswer,
+  heartbeatAnswer,
   BROKER_SESSION_MS,
-  ConsumerUnderTest,
+  ConsumerMemberUnderTest,
   INTERVAL_MS,
   ORDERS_ID,
-  refusedBeat,
-} from './consumer-under-test.spec-support.js';
+  refusedHeartbeat,
+} from './consumer-member-under-test.spec-support.js';
 import { orders, REBALANCE_MS } from '../member-under-test.spec-support.js';
 
 describe('a member whose broker decides', () => {
-  let member: ConsumerUnderTest;
+  let member: ConsumerMemberUnderTest;
   beforeEach(() => {
-    member = new ConsumerUnderTest();
+    member = new ConsumerMemberUnderTest();
   });
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('joins with epoch 0 and an id of its own, and is told its share', async () => {
     await member.start();
-    const [join] = member.beats;
+    const [join] = member.heartbeats;
     expect([join?.generation, join?.owned]).toEqual([0, []]);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.states).toEqual(['joining', 'stable']);
     expect(member.membership.snapshot).toMatchObject({
       memberId: join?.memberId,
@@ -35,41 +35,41 @@ describe('a member whose broker decides', () => {
   it('says with every heartbeat what it owns, at the interval of the broker', async () => {
     await member.start();
     await member.runtime.advance(10_000);
-    const before = member.beats.length;
+    const before = member.heartbeats.length;
     await member.runtime.advance(INTERVAL_MS * 4);
-    expect(member.beats.length - before).toBe(4);
-    expect(member.beats.at(-1)?.owned).toEqual([`${ORDERS_ID}/0`, `${ORDERS_ID}/1`]);
+    expect(member.heartbeats.length - before).toBe(4);
+    expect(member.heartbeats.at(-1)?.owned).toEqual([`${ORDERS_ID}/0`, `${ORDERS_ID}/1`]);
   });
 
   it('is told of an assignment without partitions when it has joined, once', async () => {
-    await member.start(beatAnswer(1, []));
+    await member.start(heartbeatAnswer(1, []));
     await member.runtime.advance(INTERVAL_MS * 4);
-    expect(member.told).toEqual(['assigned']);
+    expect(member.calls).toEqual(['assigned']);
     expect(member.states.at(-1)).toBe('stable');
   });
 
   it('hands back what is to go, and only then says so, at once', async () => {
     await member.start();
     const gate = new Deferred();
-    member.on.onRevoked = () => gate.promise;
-    member.answer(beatAnswer(1, [0]));
+    member.listener.onRevoked = () => gate.promise;
+    member.answer(heartbeatAnswer(1, [0]));
     await member.runtime.advance(INTERVAL_MS);
-    expect(member.told.at(-1)).toBe('revoked 1');
-    expect([member.states.at(-1), member.lastBeat]).toEqual(['joining', '1: 0 1']);
+    expect(member.calls.at(-1)).toBe('revoked 1');
+    expect([member.states.at(-1), member.lastHeartbeat]).toEqual(['joining', '1: 0 1']);
     expect(member.membership.assignment).toEqual(orders(0, 1));
-    const count = member.beats.length;
-    member.answer(beatAnswer(2, [0]));
+    const count = member.heartbeats.length;
+    member.answer(heartbeatAnswer(2, [0]));
     gate.resolve();
     await member.runtime.settle();
-    expect([member.beats.length - count, member.lastBeat]).toEqual([1, '1: 0']);
+    expect([member.heartbeats.length - count, member.lastHeartbeat]).toEqual([1, '1: 0']);
     expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 1']);
   });
 
   it('keeps what stays, from one epoch to the next', async () => {
     await member.start();
     const since = member.membership.snapshot;
-    member.answer(beatAnswer(5, [0, 2]));
+    member.answer(heartbeatAnswer(5, [0, 2]));
     await member.runtime.advance(INTERVAL_MS);
     const { membership } = member;
     expect(orders(0, 1, 2).map((each) => membership.owns(each, since))).toEqual([
@@ -82,40 +82,40 @@ describe('a member whose broker decides', () => {
 
   it('keeps what it has when the answer says nothing of it', async () => {
     await member.start();
-    member.answer({ ...beatAnswer(2, []), assignment: null });
+    member.answer({ ...heartbeatAnswer(2, []), assignment: null });
     await member.runtime.advance(INTERVAL_MS * 2);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
   });
 
   it('has joined with an answer that says nothing of partitions', async () => {
-    await member.start({ ...beatAnswer(1, []), assignment: null });
-    expect([member.told, member.states.at(-1)]).toEqual([['assigned'], 'stable']);
+    await member.start({ ...heartbeatAnswer(1, []), assignment: null });
+    expect([member.calls, member.states.at(-1)]).toEqual([['assigned'], 'stable']);
   });
 
   it('loses what is not handed back in time, and goes on with the rest', async () => {
     await member.start();
-    member.on.onRevoked = () => new Promise(() => undefined);
-    member.answer(beatAnswer(1, [0]));
+    member.listener.onRevoked = () => new Promise(() => undefined);
+    member.answer(heartbeatAnswer(1, [0]));
     await member.runtime.advance(INTERVAL_MS + REBALANCE_MS);
-    expect(member.told.slice(1)).toEqual(['revoked 1', 'lost 1']);
-    expect(member.lastBeat).toBe('1: 0');
+    expect(member.calls.slice(1)).toEqual(['revoked 1', 'lost 1']);
+    expect(member.lastHeartbeat).toBe('1: 0');
     expect(member.membership.assignment).toEqual(orders(0));
-    member.on = {};
+    member.listener = {};
   });
 
   it('says all again after an answer that was lost', async () => {
     await member.start();
-    member.once(new ConnectionError('cut')).answer(beatAnswer(2, [0, 1]));
+    member.once(new ConnectionError('cut')).answer(heartbeatAnswer(2, [0, 1]));
     await member.runtime.advance(INTERVAL_MS + 200);
     expect(member.states).toContain('retrying');
-    const [join, ...others] = member.beats;
+    const [join, ...others] = member.heartbeats;
     expect([join?.owned?.length, ...others.map(({ owned }) => owned?.length)]).toEqual([
       0,
       ...others.map(() => 2),
     ]);
     expect(member.states.at(-1)).toBe('stable');
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
   });
 
   it.each([
@@ -125,34 +125,34 @@ describe('a member whose broker decides', () => {
   ])('that is %s loses all and joins as a new member', async (_, errorCode) => {
     await member.start();
     const { memberId } = member.membership.snapshot;
-    member.once(refusedBeat(errorCode));
+    member.once(refusedHeartbeat(errorCode));
     await member.runtime.advance(INTERVAL_MS + 200);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0 1']);
     expect(member.membership.snapshot.memberId).not.toBe(memberId);
-    const leaves = member.beats.filter(({ generation }) => generation === -1);
+    const leaves = member.heartbeats.filter(({ generation }) => generation === -1);
     expect(leaves.map((each) => each.memberId)).toEqual(errorCode === 110 ? [memberId] : []);
   });
 
   it('is out once a commit says so, but not when that was about an old epoch', async () => {
     await member.start();
     const old = member.membership.snapshot;
-    member.answer(beatAnswer(2, [0, 1]));
+    member.answer(heartbeatAnswer(2, [0, 1]));
     await member.runtime.advance(INTERVAL_MS);
-    member.membership.expelled(old, 25);
+    member.membership.reportExpelled(old, 25);
     await member.runtime.settle();
-    expect(member.told).toEqual(['assigned 0 1']);
-    member.membership.expelled(member.membership.snapshot, 25);
+    expect(member.calls).toEqual(['assigned 0 1']);
+    member.membership.reportExpelled(member.membership.snapshot, 25);
     await member.runtime.settle();
-    expect(member.told.slice(1)).toEqual(['lost 0 1', 'assigned 0 1']);
+    expect(member.calls.slice(1)).toEqual(['lost 0 1', 'assigned 0 1']);
   });
 
   it('gives up by its own clock, after the session time-out of the broker', async () => {
     await member.start();
     member.answer(new ConnectionError('unplugged'));
     await member.runtime.advance(BROKER_SESSION_MS - INTERVAL_MS);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     await member.runtime.advance(INTERVAL_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
   });
 
   it('takes the usual session time-out where the broker does not tell', async () => {
@@ -160,46 +160,46 @@ describe('a member whose broker decides', () => {
     await member.start();
     member.answer(new ConnectionError('unplugged'));
     await member.runtime.advance(44_000);
-    expect(member.told).toEqual(['assigned 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1']);
     await member.runtime.advance(2_000);
-    expect(member.told.at(-1)).toBe('lost 0 1');
+    expect(member.calls.at(-1)).toBe('lost 0 1');
   });
 
   it('does not read a topic whose id it does not know, until it does', async () => {
     const foreign = 'b2'.repeat(16);
-    await member.start(beatAnswer(1, [0], foreign));
-    expect(member.told).toEqual(['assigned']);
+    await member.start(heartbeatAnswer(1, [0], foreign));
+    expect(member.calls).toEqual(['assigned']);
     member.cluster.topicIds.set('orders', foreign);
     await member.runtime.advance(INTERVAL_MS);
-    expect(member.told).toEqual(['assigned', 'assigned 0']);
+    expect(member.calls).toEqual(['assigned', 'assigned 0']);
     await member.runtime.advance(1_000);
-    expect(member.beats.at(-1)?.owned).toEqual([`${foreign}/0`]);
+    expect(member.heartbeats.at(-1)?.owned).toEqual([`${foreign}/0`]);
   });
 
   it('says nothing of a topic that was created again: who reads it sees that', async () => {
     await member.start();
     const successor = 'b2'.repeat(16);
     member.cluster.topicIds.set('orders', successor);
-    member.answer(beatAnswer(3, [0, 1], successor));
+    member.answer(heartbeatAnswer(3, [0, 1], successor));
     await member.runtime.advance(INTERVAL_MS * 2);
-    expect(member.told).toEqual(['assigned 0 1']);
-    expect(member.beats.at(-1)?.owned).toEqual([`${successor}/0`, `${successor}/1`]);
+    expect(member.calls).toEqual(['assigned 0 1']);
+    expect(member.heartbeats.at(-1)?.owned).toEqual([`${successor}/0`, `${successor}/1`]);
   });
 
   it('says why it has nothing when its only topic is deleted', async () => {
     await member.start();
     member.cluster.topics.delete('orders');
-    member.answer(beatAnswer(2, []));
+    member.answer(heartbeatAnswer(2, []));
     await member.runtime.advance(INTERVAL_MS * 3);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     expect(member.statuses.at(-1)).toMatchObject({
       state: 'retrying',
       error: { name: 'UnknownTopicError' },
     });
     member.cluster.topics.set('orders', 4);
-    member.answer(beatAnswer(3, [0]));
+    member.answer(heartbeatAnswer(3, [0]));
     await member.runtime.advance(INTERVAL_MS * 2);
-    expect(member.told.at(-1)).toBe('assigned 0');
+    expect(member.calls.at(-1)).toBe('assigned 0');
     expect(member.states.at(-1)).toBe('stable');
   });
 
@@ -207,24 +207,24 @@ describe('a member whose broker decides', () => {
     await member.start();
     const { memberId } = member.membership.snapshot;
     await member.membership.close();
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
-    expect(member.beats.at(-1)).toMatchObject({ memberId, generation: -1 });
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.heartbeats.at(-1)).toMatchObject({ memberId, generation: -1 });
   });
 
   it('waits for what is being handed back when it closes, and asks for it once', async () => {
     await member.start();
     const gate = new Deferred();
-    member.on.onRevoked = (partitions) =>
+    member.listener.onRevoked = (partitions) =>
       partitions.length === 1 && partitions[0]?.partition === 1 ? gate.promise : Promise.resolve();
-    member.answer(beatAnswer(1, [0]));
+    member.answer(heartbeatAnswer(1, [0]));
     await member.runtime.advance(INTERVAL_MS);
     const closing = member.membership.close();
     await member.runtime.settle();
-    expect(member.told.slice(1)).toEqual(['revoked 1', 'revoked 0']);
-    expect(member.beats.at(-1)?.generation).not.toBe(-1);
+    expect(member.calls.slice(1)).toEqual(['revoked 1', 'revoked 0']);
+    expect(member.heartbeats.at(-1)?.generation).not.toBe(-1);
     gate.resolve();
     await closing;
-    expect(member.told).toHaveLength(3);
+    expect(member.calls).toHaveLength(3);
   });
 });
 
@@ -233,67 +233,67 @@ describe('a member whose broker decides otherwise while it closes', () => {
     ['takes from it', [0]],
     ['gives it more', [0, 1, 2]],
   ])('is asked once for each partition when the broker %s', async (_, partitions) => {
-    const member = await new ConsumerUnderTest().start();
+    const member = await new ConsumerMemberUnderTest().start();
     const gate = new Deferred();
-    member.on.onRevoked = () => gate.promise;
+    member.listener.onRevoked = () => gate.promise;
     const closing = member.membership.close();
-    member.answer(beatAnswer(2, partitions));
+    member.answer(heartbeatAnswer(2, partitions));
     await member.runtime.advance(INTERVAL_MS);
-    expect(member.told).toEqual(['assigned 0 1', 'revoked 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
     // Commits in it are made in the epoch that is.
     expect(member.membership.snapshot.generation).toBe(2);
     gate.resolve();
     await closing;
-    expect(member.told).toHaveLength(2);
-    await member.end();
+    expect(member.calls).toHaveLength(2);
+    await member.close();
   });
 });
 
 describe('a static member whose broker decides', () => {
-  let member: ConsumerUnderTest;
+  let member: ConsumerMemberUnderTest;
   beforeEach(() => {
-    member = new ConsumerUnderTest({ groupInstanceId: 'pod-1' });
+    member = new ConsumerMemberUnderTest({ groupInstanceId: 'pod-1' });
   });
-  afterEach(() => member.end());
+  afterEach(() => member.close());
 
   it('says that it may come back when it closes', async () => {
     await member.start();
     await member.membership.close();
-    expect(member.beats.at(-1)).toMatchObject({ generation: -2, instanceId: 'pod-1' });
+    expect(member.heartbeats.at(-1)).toMatchObject({ generation: -2, instanceId: 'pod-1' });
   });
 
   it('waits while its id is in use, and says so by name', async () => {
-    await member.start(refusedBeat(111));
+    await member.start(refusedHeartbeat(111));
     await member.runtime.advance(10_000);
-    expect(member.told).toEqual([]);
+    expect(member.calls).toEqual([]);
     expect(member.statuses.at(-1)).toMatchObject({ state: 'retrying' });
     const status = member.statuses.at(-1);
     expect(status && 'error' in status && status.error).toBeInstanceOf(StaticMemberInUseError);
-    expect(member.beats.length).toBeLessThan(30);
-    member.answer(beatAnswer(1, [0]));
+    expect(member.heartbeats.length).toBeLessThan(30);
+    member.answer(heartbeatAnswer(1, [0]));
     await member.runtime.advance(2_000);
-    expect(member.told).toEqual(['assigned 0']);
+    expect(member.calls).toEqual(['assigned 0']);
   });
 
   it('that was fenced by a classic one of its name ends', async () => {
     await member.start();
-    member.once(refusedBeat(82));
+    member.once(refusedHeartbeat(82));
     await member.runtime.advance(INTERVAL_MS);
     expect(member.states.at(-1)).toBe('failed');
-    expect(member.told).toEqual(['assigned 0 1', 'lost 0 1']);
+    expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
   });
 });
 
 describe('where the broker does not offer the protocol', () => {
   it.each([
-    ['answers so', refusedBeat(35)],
+    ['answers so', refusedHeartbeat(35)],
     ['has never heard of it', new UnsupportedError('ConsumerGroupHeartbeat')],
   ])('the membership ends without a trace when the broker %s', async (_, answer) => {
-    const member = await new ConsumerUnderTest().start(answer);
+    const member = await new ConsumerMemberUnderTest().start(answer);
     expect(member.unsupported).toHaveLength(1);
-    expect(member.told).toEqual([]);
+    expect(member.calls).toEqual([]);
     expect(member.states).toEqual(['joining']);
-    await member.end();
+    await member.close();
   });
 });
 
@@ -305,18 +305,18 @@ describe('no code of the table stops a member silently', () => {
   const ENDS: Partial<Record<Reaction, string>> = { refuse: 'failed', 'fall-back': 'joining' };
 
   it.each(codes)('%i %s, again and again, to one that joins', async (errorCode) => {
-    const member = await new ConsumerUnderTest().start(refusedBeat(errorCode));
+    const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
     await member.runtime.advance(60_000);
     const reaction = reactionTo('consumerJoin', errorCode);
     const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
     expect(member.states.at(-1)).toBe(ended);
-    expect(member.beats.length).toBeLessThan(80);
-    await member.end();
+    expect(member.heartbeats.length).toBeLessThan(80);
+    await member.close();
   });
 
   it.each(codes)('%i %s, once, to a member', async (errorCode) => {
-    const member = await new ConsumerUnderTest().start();
-    member.once(refusedBeat(errorCode));
+    const member = await new ConsumerMemberUnderTest().start();
+    member.once(refusedHeartbeat(errorCode));
     await member.runtime.advance(30_000);
     const reaction = reactionTo('consumerHeartbeat', errorCode);
     const told: Partial<Record<Reaction, string[]>> = {
@@ -326,7 +326,7 @@ describe('no code of the table stops a member silently', () => {
       refuse: ['lost 0 1'],
     };
     const isSlow = reaction === 'slow-retry' ? [] : (told[reaction] ?? []);
-    expect(member.told.slice(1)).toEqual(isSlow);
-    await member.end();
+    expect(member.calls.slice(1)).toEqual(isSlow);
+    await member.close();
   });
 });

@@ -2,25 +2,29 @@ import type { DriverLogger } from '../../../port/driver.js';
 import { ConnectionError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { sleep } from '../../../runtime/index.js';
-import { ConsumerLife } from './consumer-member.js';
-import type { GroupSettings } from '../group-advice.js';
-import type { GroupCluster } from '../group-cluster.js';
+import { ConsumerGroupMember } from './consumer-group-member.js';
+import type { GroupSettings } from '../group-error.js';
 import type { GroupCoordinator } from '../group-coordinator.js';
-import type { Loss } from '../classic/classic-heartbeat.js';
-import { HostCalls } from '../assignment-callbacks.js';
+import { AssignmentCallbacks } from '../assignment-callbacks.js';
 import { leaveConsumerGroup } from '../leave-group.js';
 import { MemberStatus } from '../member-status.js';
-import type { Membership, MembershipHost, MemberSnapshot } from '../membership.js';
-import { topicsAreMissing } from '../missing-topics.js';
-import { Patience } from '../classic/join-backoff.js';
-import { noMember } from '../classic/generation.js';
+import {
+  type Membership,
+  type MembershipListener,
+  type MemberSnapshot,
+  type MembershipLoss,
+  notAMember,
+} from '../membership.js';
+import { checkTopicsExist } from '../topics/check-topics-exist.js';
+import { JoinBackoff } from '../join-backoff.js';
+import type { ClusterClient } from '../../../wire/index.js';
 
 export interface ConsumerMembershipOptions extends GroupSettings {
-  readonly cluster: GroupCluster;
+  readonly cluster: ClusterClient;
   readonly coordinator: GroupCoordinator;
   readonly topics: readonly string[];
   readonly rebalanceTimeoutMs: number;
-  readonly host: MembershipHost;
+  readonly listener: MembershipListener;
   readonly logger: DriverLogger;
   /** The broker does not offer the protocol: this membership has ended, and left nothing behind. */
   readonly onUnsupported: (error: Error) => void;
@@ -44,36 +48,36 @@ const RESTART_AFTER_MS = 5_000;
 export class ConsumerMembership implements Membership {
   readonly #options: ConsumerMembershipOptions;
   readonly #status: MemberStatus;
-  readonly #calls: HostCalls;
+  readonly #callbacks: AssignmentCallbacks;
   readonly #stop = new AbortController();
-  #patience: Patience;
-  #life: ConsumerLife | undefined;
+  #joinBackoff: JoinBackoff;
+  #member: ConsumerGroupMember | undefined;
   #running: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: ConsumerMembershipOptions) {
     this.#options = options;
-    const { cluster, host, logger } = options;
+    const { cluster, listener, logger } = options;
     const { runtime } = cluster;
-    this.#status = new MemberStatus(runtime, (each) => host.onStatus(each), logger);
-    this.#calls = new HostCalls({ ...options, runtime, status: this.#status });
-    this.#patience = new Patience(runtime);
+    this.#status = new MemberStatus(runtime, (each) => listener.onStatus(each), logger);
+    this.#callbacks = new AssignmentCallbacks({ ...options, runtime, status: this.#status });
+    this.#joinBackoff = new JoinBackoff(runtime);
   }
 
   get snapshot(): MemberSnapshot {
-    return this.#life?.snapshot ?? noMember(this.#options.groupId, 'consumer');
+    return this.#member?.snapshot ?? notAMember(this.#options.groupId, 'consumer');
   }
 
   get assignment(): readonly TopicPartition[] {
-    return this.#life?.partitions ?? [];
+    return this.#member?.partitions ?? [];
   }
 
   owns(partition: TopicPartition, since: MemberSnapshot): boolean {
-    return this.#life?.owns(partition, since) ?? false;
+    return this.#member?.owns(partition, since) ?? false;
   }
 
   /** An epoch that is over is told by a code of its own, and tried again with the next one. */
-  hasGoneOn(): boolean {
+  mayHaveNewGeneration(): boolean {
     return false;
   }
 
@@ -81,8 +85,8 @@ export class ConsumerMembership implements Membership {
     return Promise.resolve();
   }
 
-  expelled(snapshot: MemberSnapshot, code: number): void {
-    this.#life?.expelled(snapshot, code);
+  reportExpelled(snapshot: MemberSnapshot, code: number): void {
+    this.#member?.reportExpelled(snapshot, code);
   }
 
   start(): void {
@@ -95,57 +99,57 @@ export class ConsumerMembership implements Membership {
   }
 
   async #run(): Promise<void> {
-    for (let alive = true; alive && !this.#closing;) {
+    for (let shouldContinue = true; shouldContinue && !this.#closing;) {
       try {
-        alive = await this.#live();
+        shouldContinue = await this.#runMember();
       } catch (error) {
-        alive = !this.#closing && (await this.#survive(error as Error));
+        shouldContinue = !this.#closing && (await this.#waitToRestart(error as Error));
       }
     }
   }
 
   /** False when there must not be another time. */
-  async #live(): Promise<boolean> {
+  async #runMember(): Promise<boolean> {
     this.#status.joining();
-    await this.#untilTopicsExist();
-    const life = this.#begin();
-    const end = await life.run(this.#stop.signal);
-    if (life.hasJoined) this.#patience = new Patience(this.#options.cluster.runtime);
-    if (end === 'closed' || end.next === 'rejoin') await this.#leave(life);
-    return end !== 'closed' && !this.#closing && this.#goOn(end);
+    await this.#waitForTopics();
+    const member = this.#createMember();
+    const end = await member.run(this.#stop.signal);
+    if (member.hasJoined) this.#joinBackoff = new JoinBackoff(this.#options.cluster.runtime);
+    if (end === 'closed' || end.next === 'rejoin') await this.#leave(member);
+    return end !== 'closed' && !this.#closing && this.#continueAfter(end);
   }
 
-  async #untilTopicsExist(): Promise<void> {
+  async #waitForTopics(): Promise<void> {
     const { signal } = this.#stop;
     const parts = { ...this.#options, status: this.#status };
     for (;;) {
-      const setback = await topicsAreMissing(parts, this.#options.topics, signal);
-      if (!setback) return;
-      this.#status.retrying(setback.error);
-      await this.#patience.wait(setback.pace, signal);
+      const unavailable = await checkTopicsExist(parts, this.#options.topics, signal);
+      if (!unavailable) return;
+      this.#status.retrying(unavailable.error);
+      await this.#joinBackoff.wait(unavailable.urgency, signal);
     }
   }
 
-  #begin(): ConsumerLife {
+  #createMember(): ConsumerGroupMember {
     const { cluster, coordinator, logger } = this.#options;
-    const [settings, status, calls] = [this.#options, this.#status, this.#calls];
-    const parts = { cluster, coordinator, settings, status, calls, logger };
-    return (this.#life = new ConsumerLife(parts));
+    const [settings, status, callbacks] = [this.#options, this.#status, this.#callbacks];
+    const parts = { cluster, coordinator, settings, status, callbacks, logger };
+    return (this.#member = new ConsumerGroupMember(parts));
   }
 
   /** Also of one that has only asked to join: its answer may be on the way. */
-  #leave({ memberId }: ConsumerLife): Promise<void> {
+  #leave({ memberId }: ConsumerGroupMember): Promise<void> {
     const { coordinator, groupId, groupInstanceId, logger } = this.#options;
     return leaveConsumerGroup(coordinator, { groupId, memberId, groupInstanceId }, logger);
   }
 
-  async #goOn({ next, error }: Loss): Promise<boolean> {
+  async #continueAfter({ next, error }: MembershipLoss): Promise<boolean> {
     if (next === 'fail') return this.#fail(error);
     if (next === 'fall-back') {
       this.#options.onUnsupported(error);
       return false;
     }
-    await this.#patience.wait('at-once', this.#stop.signal);
+    await this.#joinBackoff.wait('at-once', this.#stop.signal);
     return true;
   }
 
@@ -156,7 +160,7 @@ export class ConsumerMembership implements Membership {
   }
 
   /** False when there must not be another try: there is nothing to pause with, and it would spin. */
-  async #survive(error: Error): Promise<boolean> {
+  async #waitToRestart(error: Error): Promise<boolean> {
     this.#options.logger.error('The membership met an unexpected error and starts anew.', {
       error,
     });
@@ -164,8 +168,8 @@ export class ConsumerMembership implements Membership {
     try {
       await sleep(this.#options.cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;
-    } catch (cannotSleep) {
-      return !this.#closing && this.#fail(cannotSleep as Error);
+    } catch (sleepError) {
+      return !this.#closing && this.#fail(sleepError as Error);
     }
   }
 

@@ -1,7 +1,10 @@
 import type { Runtime, Timer } from '../../../runtime/index.js';
 import type { SendCall } from '../send-call.js';
 
-/** One timer for the deadlines of all calls: most calls end long before theirs. */
+/**
+ * Watches the deadlines of all calls with a single timer, because most calls end long before their
+ * deadline.
+ */
 export class Deadlines {
   readonly #calls = new Set<SendCall>();
   #timer: Timer | undefined;

@@ -1,4 +1,4 @@
-/** The bound over the bytes of all records that are encoded and not settled. */
+/** Limits the bytes of all records that are encoded but have no outcome yet. */
 export class MemoryBudget {
   #used = 0;
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { partitionForKey } from '../../../records/index.js';
 import { VirtualRuntime } from '../../../runtime/index.js';
-import { partitionOfKey } from './key-partition.js';
-import { StickyChoice } from './sticky-choice.js';
+import { partitionOfKey } from './partition-of-key.js';
+import { StickyPartitioner } from './sticky-partitioner.js';
 
-describe('the partition of a key', () => {
-  it('is the same for a text and for its UTF-8, of any length', () => {
+describe('partitionOfKey()', () => {
+  it('returns the same partition for a text and for its UTF-8, of any length', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 200, maxLength: 400 })),
@@ -18,11 +18,11 @@ describe('the partition of a key', () => {
   });
 });
 
-describe('the partition of a record without a key', () => {
+describe('StickyPartitioner', () => {
   const all = () => true;
 
-  it('stays until a batch is full, then it is another one', () => {
-    const choice = new StickyChoice(new VirtualRuntime(), 100);
+  it('keeps its partition until a batch is full, then chooses another one', () => {
+    const choice = new StickyPartitioner(new VirtualRuntime(), 100);
     const chosen = Array.from({ length: 40 }, () => {
       const partition = choice.partition(3, all);
       choice.add(30);
@@ -35,15 +35,15 @@ describe('the partition of a record without a key', () => {
     expect(new Set(chosen)).toEqual(new Set([0, 1, 2]));
   });
 
-  it('moves away from a partition that cannot be sent to', () => {
-    const choice = new StickyChoice(new VirtualRuntime(), 100);
+  it('leaves a partition that cannot be sent to', () => {
+    const choice = new StickyPartitioner(new VirtualRuntime(), 100);
     const first = choice.partition(2, all);
     expect(choice.partition(2, (partition) => partition !== first)).toBe(1 - first);
   });
 
-  it('is any where none can be sent to, and the only one where there is one', () => {
-    const choice = new StickyChoice(new VirtualRuntime(), 100);
+  it('chooses any partition if none can be sent to, and the only one if there is one', () => {
+    const choice = new StickyPartitioner(new VirtualRuntime(), 100);
     expect([0, 1, 2]).toContain(choice.partition(3, () => false));
-    expect(new StickyChoice(new VirtualRuntime(), 1).partition(1, all)).toBe(0);
+    expect(new StickyPartitioner(new VirtualRuntime(), 1).partition(1, all)).toBe(0);
   });
 });

@@ -6,32 +6,35 @@ import type { MemoryBudget } from './memory-budget.js';
 import { PartitionSequence } from '../idempotence/partition-sequence.js';
 import { PendingBatch } from './pending-batch.js';
 import type { SendCall } from '../send-call.js';
-import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from '../sender-options.js';
+import { RETRY_BACKOFF, REQUEST_OVERHEAD, type SenderContext } from '../sender-context.js';
 
 export type QueueState =
-  /** Nothing to send. */
+  /** The queue has no records. */
   | 'empty'
-  /** Waits for a producer id, or for its place in a transaction. */
-  | 'unidentified'
-  /** In its leader's line. */
-  | 'in-line'
-  /** Its head batch is under way: nothing of this partition leaves before the answer. */
-  | 'under-way'
-  /** Its head batch waits to be tried again: nothing overtakes it. */
-  | 'recovering';
+  /** The partition waits for a producer id, or for its registration in the transaction. */
+  | 'unregistered'
+  /** The partition waits in the queue of its leader. */
+  | 'ready'
+  /** The head batch is in flight. No other batch of the partition is sent before its response. */
+  | 'in-flight'
+  /** The head batch waits for its next attempt. No other batch of the partition overtakes it. */
+  | 'retrying';
 
-/** Deltas at their longest, so that a size is never told too small. */
+/** The largest deltas, so that the estimated size of a record is never too small. */
 const LONGEST_TIMESTAMP_DELTA = 2 ** 50;
 const LONGEST_OFFSET_DELTA = 2 ** 31 - 1;
 const SMALLEST_CAPACITY = 4_096;
 
-/** The batches of one partition, in the order in which they are written. Records are added to the last one. */
+/**
+ * The batches of one partition, in the order in which they are written. Records are appended to the
+ * last batch.
+ */
 export class PartitionQueue {
   state: QueueState = 'empty';
   readonly backoff: Backoff;
-  /** undefined where the producer is not idempotent. */
+  /** The sequence numbers of the partition; undefined if the producer is not idempotent. */
   readonly sequence: PartitionSequence | undefined;
-  /** Of the latest acknowledged record, in this session. */
+  /** The offset of the latest record that was acknowledged in this session. */
   lastOffset = -1;
   readonly #batches: PendingBatch[] = [];
   #typicalBytes = SMALLEST_CAPACITY;
@@ -53,11 +56,11 @@ export class PartitionQueue {
   }
 
   /**
-   * The head may be in the log under its sequence number. Other bytes under the same number would
-   * be taken for a repetition and lost, the same records under another one could be written twice:
-   * it is sent again as it is, or given up.
+   * Returns true if the head batch may be in the log under its sequence number. The batch is then
+   * sent again unchanged, or abandoned. Other bytes under the same number would be taken for a
+   * repetition and lost. The same records under another number could be written twice.
    */
-  get isHeadFixed(): boolean {
+  get isHeadImmutable(): boolean {
     return this.sequence !== undefined && this.head?.mayBeWritten === true;
   }
 
@@ -65,7 +68,10 @@ export class PartitionQueue {
     return this.#batches.length;
   }
 
-  /** Encodes the record and returns its bytes, 0 when there is no memory for it now; throws when it can never be sent. */
+  /**
+   * Encodes the record and returns its bytes, or 0 while there is no memory for it. Throws if the
+   * record can never be sent.
+   */
   append(call: SendCall, index: number, record: OutgoingRecord): number {
     const bound = maxSizeOfRecord(record);
     const last = this.#batches.at(-1);
@@ -81,7 +87,7 @@ export class PartitionQueue {
     return bytes;
   }
 
-  /** The head is settled, or nobody needs it any more. */
+  /** Removes the head batch, which is settled or no longer needed. */
   #removeHead(): void {
     const head = this.#batches.shift();
     if (head === undefined) return;
@@ -89,29 +95,32 @@ export class PartitionQueue {
     this.#typicalBytes = Math.max(SMALLEST_CAPACITY, head.sizeInBytes);
   }
 
-  headWritten(): void {
-    this.sequence?.written(this.head?.count ?? 0);
+  completeHead(): void {
+    this.sequence?.advance(this.head?.count ?? 0);
     this.#removeHead();
   }
 
-  giveUpHead(): void {
-    this.#forsakeNumber();
+  dropHead(): void {
+    this.#retireSequenceNumber();
     this.#removeHead();
   }
 
   failAll(error: Error): void {
     for (let head = this.head; head; head = this.head) {
-      head.failed(head.fateIfGivenUp, error);
-      this.giveUpHead();
+      head.failed(head.stateIfAbandoned, error);
+      this.dropHead();
     }
   }
 
-  /** Drops from the front what has no open record; the head is then exactly what is to be sent. */
+  /**
+   * Drops abandoned records from the front. The head batch then contains exactly the records to
+   * send.
+   */
   prune(): PendingBatch | undefined {
-    for (let head = this.head; head?.hasLeavers; head = this.head) {
-      if (this.isHeadFixed) {
+    for (let head = this.head; head?.hasAbandonedRecords; head = this.head) {
+      if (this.isHeadImmutable) {
         if (head.isAwaited) return head;
-        this.giveUpHead();
+        this.dropHead();
         continue;
       }
       const rest = this.#successorOf(head);
@@ -121,7 +130,10 @@ export class PartitionQueue {
     return this.head;
   }
 
-  /** Too large for the broker: the halves go one after the other, and later batches are made smaller. */
+  /**
+   * Splits a batch that is too large for the broker. The halves are sent one after the other, and
+   * later batches are made smaller.
+   */
   splitHead(): void {
     const { head } = this;
     if (head === undefined) return;
@@ -133,8 +145,8 @@ export class PartitionQueue {
     this.#replaceHead(first, second);
   }
 
-  /** Fails some records of the head; the others are to be sent again. */
-  failInHead(errors: ReadonlyMap<number, Error>): void {
+  /** Fails some records of the head batch. The other records are sent again. */
+  failRecordsOfHead(errors: ReadonlyMap<number, Error>): void {
     const { head } = this;
     if (head === undefined) return;
     const rest = this.#successorOf(head);
@@ -143,7 +155,7 @@ export class PartitionQueue {
   }
 
   #replaceHead(...successors: readonly PendingBatch[]): void {
-    this.#forsakeNumber();
+    this.#retireSequenceNumber();
     this.#removeHead();
     const filled = successors.filter(({ count }) => count > 0);
     for (const batch of filled) this.memory.take(batch.sizeInBytes - BATCH_OVERHEAD);
@@ -151,19 +163,20 @@ export class PartitionQueue {
   }
 
   /**
-   * A number that has left with some bytes is never used for others: should a broker have them
-   * against all it says, it would take the others for a repetition, and drop them with success.
-   * A transaction has no other epoch to go on in: there a number that was surely refused is used
-   * again, and after any other the partition is at its end.
+   * Retires a sequence number that was sent with some bytes, so that it is never used for other
+   * records. A broker that has the first bytes after all would take the other records for a
+   * repetition, and drop them with a success code. A transaction has no other epoch to continue in.
+   * There, a number is used again if the broker has certainly refused it; otherwise the partition
+   * cannot be written any more.
    */
-  #forsakeNumber(): void {
+  #retireSequenceNumber(): void {
     const { head, sequence } = this;
     if (head === undefined || head.attempts === 0) return;
     if (sequence?.isTransactional === true && !head.mayBeWritten) return;
     sequence?.restart();
   }
 
-  /** A batch for records of `batch`, with its history. */
+  /** Creates a batch for records of `batch`, with the same history. */
   #successorOf(batch: PendingBatch): PendingBatch {
     const successor = new PendingBatch(
       this.topic,
@@ -173,7 +186,7 @@ export class PartitionQueue {
     );
     successor.attempts = batch.attempts;
     successor.mayBeWritten = batch.mayBeWritten;
-    successor.trouble = batch.trouble;
+    successor.lastError = batch.lastError;
     return successor;
   }
 

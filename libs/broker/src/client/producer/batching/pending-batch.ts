@@ -8,10 +8,10 @@ import {
   type RecordCodec,
 } from '../../../records/index.js';
 import type { BatchStamp } from '../idempotence/partition-sequence.js';
-import type { FailedState, Holding, SendCall } from '../send-call.js';
+import type { FailedState, RecordHolder, SendCall } from '../send-call.js';
 
-/** Consecutive records of a batch that belong to one call. */
-export class Share implements Holding {
+/** The consecutive records of a batch that belong to one call. */
+export class CallRecords implements RecordHolder {
   readonly indexes: number[] = [];
   #isOpen = true;
 
@@ -19,15 +19,15 @@ export class Share implements Holding {
     readonly call: SendCall,
     private readonly batch: PendingBatch,
   ) {
-    call.heldBy(this);
+    call.addHolder(this);
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  get isUnderWay(): boolean {
-    return this.batch.stage === 'under-way';
+  get isInFlight(): boolean {
+    return this.batch.stage === 'in-flight';
   }
 
   written(baseOffset: number, appendTime: number): void {
@@ -45,12 +45,15 @@ export class Share implements Holding {
     for (const index of this.indexes) this.call.failed(index, state, error);
   }
 
-  giveUp(reason: Error | undefined): void {
-    this.batch.hasLeavers = true;
-    this.failed(this.batch.fateIfGivenUp, reason ?? this.batch.explain(this.call));
+  abandon(reason: Error | undefined): void {
+    this.batch.hasAbandonedRecords = true;
+    this.failed(this.batch.stateIfAbandoned, reason ?? this.batch.timeoutError(this.call));
   }
 
-  /** Its records move to another batch; false when they have an outcome already. */
+  /**
+   * Releases the records, so that they can move to another batch. Returns false if they already
+   * have an outcome.
+   */
   release(): boolean {
     return this.#close();
   }
@@ -62,33 +65,37 @@ export class Share implements Holding {
   }
 }
 
-/** Chosen for a request; then that request leaves, and from then on the records may be written. */
-export type BatchStage = 'queued' | 'chosen' | 'under-way';
+/**
+ * A batch is queued, then chosen for a request, then in flight: from that moment its records may be
+ * written.
+ */
+export type BatchStage = 'queued' | 'chosen' | 'in-flight';
 
 /**
- * A record batch on its way to one partition: open while records are added, sealed when its first
- * request leaves. Records are encoded when they come, so the caller's buffers are free at once.
+ * A record batch for one partition. The batch is open while records are appended, and sealed when
+ * its first request is sent. Records are encoded when they are appended, so the caller may change
+ * its buffers at once.
  */
 export class PendingBatch {
   readonly #writer: RecordBatchWriter;
-  readonly #shares: Share[] = [];
+  readonly #parts: CallRecords[] = [];
   #sealed: Buffer | undefined;
   #stamp: ProducerStamp | undefined;
-  #lastShare: Share | undefined;
-  /** How often it was sent. */
+  #lastPart: CallRecords | undefined;
+  /** The number of attempts so far. */
   attempts = 0;
   stage: BatchStage = 'queued';
-  /** An attempt left whose fate is not known. */
+  /** True after an attempt that was sent and whose result is not known. */
   mayBeWritten = false;
-  /** Some records in it have an outcome already and must not be sent (again). */
-  hasLeavers = false;
-  /** What went wrong last. */
-  trouble: Error | undefined;
+  /** True if some records of the batch already have an outcome and must not be sent (again). */
+  hasAbandonedRecords = false;
+  /** The error of the latest attempt. */
+  lastError: Error | undefined;
 
   constructor(
     readonly topic: string,
     readonly partition: number,
-    /** Monotonic: since when the first record waits. */
+    /** Monotonic time at which the first record was appended. */
     readonly openedAt: number,
     capacity?: number,
   ) {
@@ -99,33 +106,36 @@ export class PendingBatch {
     return this.#writer.count;
   }
 
-  /** Before compression. */
+  /** The size before compression. */
   get sizeInBytes(): number {
     return this.#writer.sizeInBytes;
   }
 
-  /** Takes more records. */
+  /** True while the batch takes more records. */
   get isOpen(): boolean {
     return this.#sealed === undefined && this.stage === 'queued';
   }
 
-  /** Somebody still waits for the outcome of a record in it. */
+  /** True if at least one record of the batch has no outcome yet. */
   get isAwaited(): boolean {
-    return this.#shares.some(({ isOpen }) => isOpen);
+    return this.#parts.some(({ isOpen }) => isOpen);
   }
 
-  get fateIfGivenUp(): FailedState {
-    return this.mayBeWritten || this.stage === 'under-way' ? 'unknown' : 'not-written';
+  get stateIfAbandoned(): FailedState {
+    return this.mayBeWritten || this.stage === 'in-flight' ? 'unknown' : 'not-written';
   }
 
-  /** Returns the bytes it took. Throws, and changes nothing, when the record cannot be encoded. */
+  /**
+   * Returns the bytes that were added. Throws, and changes nothing, if the record cannot be
+   * encoded.
+   */
   append(call: SendCall, index: number, record: OutgoingRecord): number {
     const bytes = this.#writer.append(record, call.timestampOf(record));
-    this.#claim(call, index);
+    this.#assignToCall(call, index);
     return bytes;
   }
 
-  /** The same bytes every time, unless the stamp has changed since. */
+  /** Returns the same bytes every time, unless the stamp has changed. */
   seal(codec: RecordCodec | undefined, stamp?: BatchStamp): Buffer {
     if (this.#sealed === undefined) this.#sealed = this.#writer.finish({ codec, ...stamp });
     else if (stamp !== undefined && !isSame(stamp, this.#stamp)) stampProducer(this.#sealed, stamp);
@@ -135,54 +145,55 @@ export class PendingBatch {
 
   written(baseOffset: number, appendTime: number): void {
     let offset = baseOffset;
-    for (const share of this.#shares) {
+    for (const share of this.#parts) {
       share.written(offset, appendTime);
       if (offset >= 0) offset += share.indexes.length;
     }
   }
 
   failed(state: FailedState, error: Error): void {
-    for (const share of this.#shares) share.failed(state, error);
+    for (const share of this.#parts) share.failed(state, error);
   }
 
-  /** Those whose caller gave up are not tried again. */
+  /** Drops the records of calls that were aborted, so that they are not sent again. */
   dropAbandoned(): void {
-    for (const share of this.#shares)
-      if (share.call.abandoned !== undefined) share.giveUp(share.call.abandoned);
+    for (const share of this.#parts)
+      if (share.call.abandoned !== undefined) share.abandon(share.call.abandoned);
   }
 
-  explain(call: SendCall): Error {
+  timeoutError(call: SendCall): Error {
     const { topic, partition } = this;
-    const seconds = `${call.clock.timeoutMs} ms`;
-    const last = this.trouble === undefined ? '' : ` Last: ${this.trouble.message}`;
+    const seconds = `${call.timing.timeoutMs} ms`;
+    const last = this.lastError === undefined ? '' : ` Last: ${this.lastError.message}`;
     return new RequestTimeoutError(
       `Partition ${partition} of "${topic}" did not acknowledge the record within ${seconds}.${last}`,
-      { cause: this.trouble },
+      { cause: this.lastError },
     );
   }
 
   /**
-   * Encodes again those records that still need a place, in order; `destinationOf` tells for each
-   * position which batch takes it, or why it fails. This batch is then worth nothing. It reads
-   * our own bytes: the caller's may have changed since.
+   * Encodes all records without an outcome again, in order, into the batches given by
+   * `destinationOf`; an error instead of a batch fails the record. This batch must not be used
+   * afterwards. The records are decoded from our own bytes, because the caller's buffers may have
+   * changed.
    */
   redistribute(destinationOf: (position: number) => PendingBatch | Error): void {
     const records = this.#decode();
     let position = 0;
-    for (const share of this.#shares) {
+    for (const share of this.#parts) {
       const needsPlace = share.release();
       for (const index of share.indexes) {
         const record = records[position];
-        if (needsPlace && record) this.#hand(share.call, index, record, destinationOf(position));
+        if (needsPlace && record) this.#moveTo(share.call, index, record, destinationOf(position));
         position++;
       }
     }
   }
 
-  #hand(call: SendCall, index: number, record: BrokerRecord, to: PendingBatch | Error): void {
-    if (to instanceof Error) return call.failed(index, this.fateIfGivenUp, to);
+  #moveTo(call: SendCall, index: number, record: BrokerRecord, to: PendingBatch | Error): void {
+    if (to instanceof Error) return call.failed(index, this.stateIfAbandoned, to);
     to.#writer.append(record, record.timestamp);
-    to.#claim(call, index);
+    to.#assignToCall(call, index);
   }
 
   #decode(): readonly BrokerRecord[] {
@@ -196,12 +207,12 @@ export class PendingBatch {
     }).next(this.count);
   }
 
-  #claim(call: SendCall, index: number): void {
-    if (this.#lastShare?.call !== call) {
-      this.#lastShare = new Share(call, this);
-      this.#shares.push(this.#lastShare);
+  #assignToCall(call: SendCall, index: number): void {
+    if (this.#lastPart?.call !== call) {
+      this.#lastPart = new CallRecords(call, this);
+      this.#parts.push(this.#lastPart);
     }
-    this.#lastShare.indexes.push(index);
+    this.#lastPart.indexes.push(index);
   }
 }
 

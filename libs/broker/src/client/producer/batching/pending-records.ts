@@ -1,31 +1,34 @@
 import type { OutgoingRecord } from '../../../port/record.js';
-import type { Holding, SendCall } from '../send-call.js';
+import type { RecordHolder, SendCall } from '../send-call.js';
 
-/** What records wait for before they are encoded. */
-export interface Obstacle {
-  /** What to say of a record for which it lasted too long. */
-  explain(call: SendCall): Error;
+/** The reason why records are not encoded yet: no memory, or no metadata of their topic. */
+export interface Blocker {
+  /** Returns the error for records that waited until their deadline. */
+  timeoutError(call: SendCall): Error;
 }
 
-/** Records of one call that are not encoded yet, in order: in line for memory, or before a topic that is not known. */
-export class Arrival implements Holding {
-  readonly isUnderWay = false;
+/**
+ * The records of one call that are not encoded yet, in order. They wait for memory, or for the
+ * metadata of their topic.
+ */
+export class PendingRecords implements RecordHolder {
+  readonly isInFlight = false;
   #next = 0;
 
   constructor(
     readonly call: SendCall,
-    public obstacle: Obstacle,
-    /** All of the call's records where none are named. */
+    public blocker: Blocker,
+    /** The indexes of the records in the call. Undefined means all records of the call. */
     private readonly indexes?: number[],
   ) {
-    call.heldBy(this);
+    call.addHolder(this);
   }
 
   get isEmpty(): boolean {
     return this.#next >= this.#length;
   }
 
-  /** The index in the call of the record whose turn it is. */
+  /** The index of the next record in the call. */
   get index(): number {
     return this.indexes === undefined ? this.#next : (this.indexes[this.#next] as number);
   }
@@ -38,17 +41,17 @@ export class Arrival implements Holding {
     this.indexes?.push(index);
   }
 
-  /** The record whose turn it was is somebody else's now. */
-  pass(): void {
+  /** Moves on to the next record: the present one was encoded or has failed. */
+  advance(): void {
     this.#next++;
   }
 
-  giveUp(reason: Error | undefined): void {
+  abandon(reason: Error | undefined): void {
     if (this.isEmpty) return;
-    const error = reason ?? this.obstacle.explain(this.call);
+    const error = reason ?? this.blocker.timeoutError(this.call);
     while (!this.isEmpty) {
       const { index } = this;
-      this.pass();
+      this.advance();
       this.call.failed(index, 'not-written', error);
     }
   }

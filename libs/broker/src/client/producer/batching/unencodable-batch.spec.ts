@@ -1,10 +1,15 @@
 import { gzip } from '../../../records/codecs/gzip.js';
-import { failureOf, producerOn, states, type LoggedLine } from '../producer-on.spec-support.js';
-import { ScriptedCluster } from '../scripted-cluster.spec-support.js';
+import {
+  failureOf,
+  producerOn,
+  states,
+  type LoggedLine,
+} from '../producer-under-test.spec-support.js';
+import { ScriptedProduceCluster } from '../scripted-produce-cluster.spec-support.js';
 
-describe('a batch that cannot be encoded', () => {
-  it('was never sent: it fails alone and at once, as not written', async () => {
-    const cluster = new ScriptedCluster();
+describe('batch that cannot be encoded', () => {
+  it('fails alone and at once as not written, because it was never sent', async () => {
+    const cluster = new ScriptedProduceCluster();
     const lines: LoggedLine[] = [];
     const producer = producerOn(cluster, { compression: 'gzip' }, lines);
     const compress = jest.spyOn(gzip, 'compress').mockImplementationOnce(() => {
@@ -31,8 +36,8 @@ describe('a batch that cannot be encoded', () => {
     await producer.close();
   });
 
-  it('is not tried again, and no request is sent, when it is alone', async () => {
-    const cluster = new ScriptedCluster();
+  it('is not retried, and no request is sent if it is alone', async () => {
+    const cluster = new ScriptedProduceCluster();
     const producer = producerOn(cluster, { compression: 'gzip' });
     const compress = jest.spyOn(gzip, 'compress').mockImplementationOnce(() => {
       throw new RangeError('out of memory');
@@ -42,7 +47,7 @@ describe('a batch that cannot be encoded', () => {
     expect(states(await ending)).toEqual(['not-written']);
     expect(compress).toHaveBeenCalledTimes(1);
     compress.mockRestore();
-    expect(cluster.asked).toEqual([]);
+    expect(cluster.produceRequests).toEqual([]);
     await producer.close();
   });
 });

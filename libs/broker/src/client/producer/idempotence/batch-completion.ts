@@ -1,55 +1,58 @@
 import { BrokerError, ProducerFencedError, RecordTooLargeError } from '../../../port/errors.js';
 import type { PartitionQueue } from '../batching/partition-queue.js';
 import type { PendingBatch } from '../batching/pending-batch.js';
-import type { ProduceVerdict } from './produce-verdict.js';
-import type { SenderContext } from '../sender-options.js';
+import type { ProduceResult } from './produce-result.js';
+import type { SenderContext } from '../sender-context.js';
 
-/** How a queue goes on: with its next batch, or with the same one after a while. */
-export type Sequel =
-  { readonly kind: 'next' } | { readonly kind: 'again'; readonly refresh: boolean };
+/** The next step of a queue: its next batch, or a retry of the same batch after a delay. */
+export type NextStep =
+  { readonly kind: 'next' } | { readonly kind: 'retry'; readonly refresh: boolean };
 
-const NEXT: Sequel = { kind: 'next' };
+const NEXT: NextStep = { kind: 'next' };
 
-/** Carries out what an answer, or its absence, means for the batch at the head of a queue. */
-export class Settlement {
+/** Applies the result of a request, or its failure, to the batch at the head of a queue. */
+export class BatchCompletion {
   constructor(private readonly context: Pick<SenderContext, 'logger' | 'options'>) {}
 
-  settle(queue: PartitionQueue, head: PendingBatch, verdict: ProduceVerdict): Sequel {
+  complete(queue: PartitionQueue, head: PendingBatch, result: ProduceResult): NextStep {
     head.stage = 'queued';
-    switch (verdict.kind) {
+    switch (result.kind) {
       case 'written':
-        this.#written(queue, head, verdict.baseOffset, verdict.appendTime);
+        this.#written(queue, head, result.baseOffset, result.appendTime);
         return NEXT;
       case 'retry':
-        head.trouble = verdict.error;
-        head.mayBeWritten ||= verdict.mayBeWritten;
+        head.lastError = result.error;
+        head.mayBeWritten ||= result.mayBeWritten;
         head.dropAbandoned();
-        return { kind: 'again', refresh: verdict.refresh };
+        return { kind: 'retry', refresh: result.refresh };
       case 'split':
-        head.trouble = verdict.error;
+        head.lastError = result.error;
         head.dropAbandoned();
-        this.#tooLarge(queue, head, verdict.error);
+        this.#tooLarge(queue, head, result.error);
         return NEXT;
       case 'out-of-sequence':
         return queue.sequence?.isTransactional === true
-          ? this.#outOfTransaction(queue, head, verdict.error, verdict.needsNewId)
-          : this.#outOfSequence(queue, head, verdict.error, verdict.needsNewId);
+          ? this.#failTransaction(queue, head, result.error, result.needsNewId)
+          : this.#restartSequence(queue, head, result.error, result.needsNewId);
       case 'refused':
-        head.mayBeWritten ||= verdict.mayBeWritten;
-        this.#refused(queue, head, verdict.error, verdict.faulty);
+        head.mayBeWritten ||= result.mayBeWritten;
+        this.#refused(queue, head, result.error, result.faulty);
         return NEXT;
     }
   }
 
   #written(queue: PartitionQueue, head: PendingBatch, baseOffset: number, time: number): void {
-    if (baseOffset >= 0) this.#checkRising(queue, baseOffset, head.count);
+    if (baseOffset >= 0) this.#checkOffsetsRise(queue, baseOffset, head.count);
     queue.backoff.reset();
     head.written(baseOffset, time);
-    queue.headWritten();
+    queue.completeHead();
   }
 
-  /** A broker that answers an old base offset has not written the batch: it took it for another one. */
-  #checkRising(queue: PartitionQueue, baseOffset: number, count: number): void {
+  /**
+   * Logs an error if the base offset does not rise. A broker that returns an old base offset has
+   * not written the batch, because it took the batch for a repetition of another one.
+   */
+  #checkOffsetsRise(queue: PartitionQueue, baseOffset: number, count: number): void {
     const { topic, partition, lastOffset } = queue;
     if (baseOffset <= lastOffset)
       this.context.logger.error(
@@ -60,7 +63,7 @@ export class Settlement {
   }
 
   #tooLarge(queue: PartitionQueue, head: PendingBatch, cause: Error): void {
-    if (queue.isHeadFixed) return this.#failHead(queue, head, cause);
+    if (queue.isHeadImmutable) return this.#failHead(queue, head, cause);
     if (head.count > 1) return queue.splitHead();
     const { topic, partition } = queue;
     const error = new RecordTooLargeError(
@@ -77,24 +80,27 @@ export class Settlement {
     faulty: ReadonlyMap<number, Error>,
   ): void {
     const isNamed = [...faulty.keys()].some((position) => position >= 0 && position < head.count);
-    if (!isNamed || queue.isHeadFixed) return this.#failHead(queue, head, error);
-    head.trouble = error;
+    if (!isNamed || queue.isHeadImmutable) return this.#failHead(queue, head, error);
+    head.lastError = error;
     head.dropAbandoned();
-    queue.failInHead(faulty);
+    queue.failRecordsOfHead(faulty);
   }
 
   #failHead(queue: PartitionQueue, head: PendingBatch, error: Error): void {
-    head.failed(head.fateIfGivenUp, error);
-    queue.giveUpHead();
+    head.failed(head.stateIfAbandoned, error);
+    queue.dropHead();
   }
 
-  /** There is no counting anew in a transaction: it has failed. */
-  #outOfTransaction(
+  /**
+   * Fails the batch, because a transaction cannot continue in a new epoch: the transaction has
+   * failed.
+   */
+  #failTransaction(
     queue: PartitionQueue,
     head: PendingBatch,
     cause: Error,
     isFenced: boolean,
-  ): Sequel {
+  ): NextStep {
     const { transactionalId = '' } = this.context.options;
     const brokerCode = cause instanceof BrokerError ? cause.brokerCode : undefined;
     const fenced = new ProducerFencedError(transactionalId, undefined, { cause, brokerCode });
@@ -103,28 +109,29 @@ export class Settlement {
   }
 
   /**
-   * The partition counts anew. A batch that was surely not written goes again under its new
-   * number; one that may have been would be written twice.
+   * Restarts the sequence of the partition. A batch that was certainly not written is sent again
+   * under its new number. A batch that may have been written fails, because a second attempt could
+   * write it twice.
    */
-  #outOfSequence(
+  #restartSequence(
     queue: PartitionQueue,
     head: PendingBatch,
     error: Error,
     needsNewId: boolean,
-  ): Sequel {
-    const { topic, partition, sequence, isHeadFixed } = queue;
+  ): NextStep {
+    const { topic, partition, sequence, isHeadImmutable } = queue;
     this.context.logger.warn(
       'The broker lost track of what this producer has written to a partition: it counts anew there. Records acknowledged before may be gone if a leader was elected that did not have them.',
       { topic, partition, error: error.message },
     );
-    head.trouble = error;
-    const isLost = isHeadFixed || sequence === undefined;
+    head.lastError = error;
+    const isLost = isHeadImmutable || sequence === undefined;
     if (isLost) this.#failHead(queue, head, error);
     else {
       sequence.restart();
       head.dropAbandoned();
     }
-    if (needsNewId) sequence?.renounce();
-    return isLost ? NEXT : { kind: 'again', refresh: false };
+    if (needsNewId) sequence?.discardProducerId();
+    return isLost ? NEXT : { kind: 'retry', refresh: false };
   }
 }

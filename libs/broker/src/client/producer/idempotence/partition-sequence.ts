@@ -1,32 +1,35 @@
 import type { ProducerStamp } from '../../../records/index.js';
 
-/** As a broker gives it: the epoch is raised by us, per partition; in transactions, by their coordinator alone. */
+/**
+ * The producer id and epoch from a broker. Without transactions we raise the epoch per partition;
+ * in transactions only the coordinator raises it.
+ */
 export interface ProducerIdentity extends Omit<ProducerStamp, 'baseSequence'> {
   readonly transactional?: boolean;
 }
 
-/** What a batch carries of its producer. */
+/** The producer fields that are written into a batch. */
 export type BatchStamp = ProducerIdentity & ProducerStamp;
 
 const SEQUENCES = 2 ** 31;
 const LAST_EPOCH = 32_767;
 
 /**
- * Where a partition stands in the sequence by which its leader tells a repetition from the next
- * batch. Every partition counts for itself, and has an epoch of its own: the log of each keeps
- * its own account of a producer, so trouble in one is nothing to the others.
+ * The sequence number of a partition, by which its leader recognises a repeated batch. Each
+ * partition has its own sequence and its own epoch, because brokers keep the state of a producer
+ * per partition log. An error in one partition therefore does not affect the others.
  */
 export class PartitionSequence {
   #identity: ProducerIdentity | undefined;
   #next = 0;
-  #renounced: bigint | undefined;
+  #discardedId: bigint | undefined;
 
-  get isBegun(): boolean {
+  get hasStarted(): boolean {
     return this.#identity !== undefined;
   }
 
-  /** Whether it counts for this producer in this epoch. */
-  isOf({ producerId, producerEpoch }: ProducerIdentity): boolean {
+  /** Returns true if the partition counts under this producer id and epoch. */
+  belongsTo({ producerId, producerEpoch }: ProducerIdentity): boolean {
     return (
       this.#identity?.producerId === producerId && this.#identity.producerEpoch === producerEpoch
     );
@@ -36,14 +39,14 @@ export class PartitionSequence {
     return this.#identity?.transactional === true;
   }
 
-  /** What the next batch is stamped with; undefined before `begin`. */
+  /** The stamp of the next batch; undefined before `begin`. */
   get stamp(): BatchStamp | undefined {
     return this.#identity && { ...this.#identity, baseSequence: this.#next };
   }
 
-  /** This partition has done with the id: `begin` needs another one. */
+  /** Returns false if the partition has discarded this producer id and needs another one. */
   accepts({ producerId }: ProducerIdentity): boolean {
-    return producerId !== this.#renounced;
+    return producerId !== this.#discardedId;
   }
 
   begin(identity: ProducerIdentity): void {
@@ -51,26 +54,26 @@ export class PartitionSequence {
     this.#next = 0;
   }
 
-  written(count: number): void {
+  advance(count: number): void {
     this.#next = (this.#next + count) % SEQUENCES;
   }
 
   /**
-   * Nobody knows whether the latest sequence numbers are used up, or the broker lost count. In a
-   * new epoch counting starts at 0, and whatever of the old one still wanders through the network
-   * is refused as soon as the first batch of the new one is written. A transaction has no other
-   * epoch: there this is the end.
+   * Restarts the sequence, because the latest numbers may be used up or the broker has lost its
+   * state. In a new epoch the sequence starts at 0. The broker refuses delayed requests of the old
+   * epoch as soon as the first batch of the new one is written. In a transaction there is no other
+   * epoch, so the producer id is discarded.
    */
   restart(): void {
     if (this.#identity === undefined) return;
     const { producerId, producerEpoch } = this.#identity;
-    if (producerEpoch >= LAST_EPOCH || this.isTransactional) this.renounce();
+    if (producerEpoch >= LAST_EPOCH || this.isTransactional) this.discardProducerId();
     else this.begin({ producerId, producerEpoch: producerEpoch + 1 });
   }
 
-  /** The id is of no use any more, in any epoch. */
-  renounce(): void {
-    this.#renounced = this.#identity?.producerId ?? this.#renounced;
+  /** Discards the producer id, which cannot be used in any epoch. */
+  discardProducerId(): void {
+    this.#discardedId = this.#identity?.producerId ?? this.#discardedId;
     this.#identity = undefined;
   }
 }

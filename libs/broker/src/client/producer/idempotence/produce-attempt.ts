@@ -7,66 +7,67 @@ import {
 } from '../../../wire/index.js';
 import type { PartitionQueue } from '../batching/partition-queue.js';
 import type { PendingBatch } from '../batching/pending-batch.js';
-import type { SenderContext } from '../sender-options.js';
+import type { SenderContext } from '../sender-context.js';
 
-type Answer = readonly ProducedPartition[];
+type Response = readonly ProducedPartition[];
 
 /**
- * One produce request with the heads of some queues. Connecting may take long, so what goes into
- * it is decided when it is encoded, which is when it leaves: records whose caller has given up by
- * then stay behind, and those that left may be written.
+ * One produce request with the head batches of some queues. Connecting may take long, so the
+ * content is decided when the request is encoded, right before it is sent. Records aborted until
+ * then are left out; records that are sent may be written.
  */
 export class ProduceAttempt {
   readonly #unencodable = new Map<PendingBatch, Error>();
-  #isOver = false;
+  #isFinished = false;
 
   constructor(
     readonly queues: readonly PartitionQueue[],
     private readonly brokerTimeoutMs: number,
-    private readonly context: Pick<SenderContext, 'codec' | 'options' | 'flow'>,
+    private readonly context: Pick<SenderContext, 'codec' | 'options' | 'transactionProtocol'>,
   ) {}
 
-  get request(): ApiRequest<Answer> {
+  get request(): ApiRequest<Response> {
     return {
       ...this.#requestWith([]),
-      encode: (version) => this.#leave(version),
+      encode: (version) => this.#encode(version),
     };
   }
 
-  /** It was answered, or given up: should it still be asked for its bytes, it has none. */
-  over(): void {
-    this.#isOver = true;
+  /** Marks the attempt as answered or failed. A later call of `encode` finds no records. */
+  finish(): void {
+    this.#isFinished = true;
   }
 
-  /** Why the batch stayed behind: a codec threw, say. */
-  failureOf(batch: PendingBatch): Error | undefined {
+  /** Returns the reason why the batch was not encoded, such as an exception of a codec. */
+  encodingErrorOf(batch: PendingBatch): Error | undefined {
     return this.#unencodable.get(batch);
   }
 
-  #leave(version: number): Buffer | Promise<Buffer> {
-    const sealed = this.#isOver ? [] : this.queues.flatMap((queue) => this.#seal(queue));
+  #encode(version: number): Buffer | Promise<Buffer> {
+    const sealed = this.#isFinished ? [] : this.queues.flatMap((queue) => this.#seal(queue));
     if (sealed.length === 0)
       throw new ConnectionError('Nobody waits any more for the records of this request.');
     const body = this.#requestWith(sealed).encode(version);
-    // Only now: what could not be encoded has not left.
+    // Counts the attempt only after encoding: a batch that cannot be encoded was not sent.
     for (const { pending } of sealed) {
-      pending.stage = 'under-way';
+      pending.stage = 'in-flight';
       pending.attempts++;
     }
     return body;
   }
 
-  #requestWith(partitions: readonly ProducePartition[]): ApiRequest<Answer> {
-    const { options, flow } = this.context;
+  #requestWith(partitions: readonly ProducePartition[]): ApiRequest<Response> {
+    const { options, transactionProtocol } = this.context;
     const { transactionalId = null } = options;
-    return produceRequest(this.brokerTimeoutMs, partitions, transactionalId, flow);
+    return produceRequest(this.brokerTimeoutMs, partitions, transactionalId, transactionProtocol);
   }
 
   #seal(queue: PartitionQueue) {
     const batch = queue.prune();
     if (batch === undefined) return [];
     const stamp = queue.sequence?.stamp;
-    // What was given up a moment ago may have cost the queue its producer id: it gets in line for another one.
+    // Abandoning a batch may have discarded the producer id of the queue. The queue then waits for
+    // another one.
     if (queue.sequence !== undefined && stamp === undefined) return [];
     try {
       const { topic, partition } = queue;

@@ -4,8 +4,8 @@ import {
   RefusedError,
   UnsupportedError,
 } from '../../../port/errors.js';
-import { failureOf, producerOn, states } from '../producer-on.spec-support.js';
-import { ScriptedCluster } from '../scripted-cluster.spec-support.js';
+import { failureOf, producerOn, states } from '../producer-under-test.spec-support.js';
+import { ScriptedProduceCluster } from '../scripted-produce-cluster.spec-support.js';
 import { brokerCodes, reactionTo, type BrokerCode, type Reaction } from '../../../wire/index.js';
 
 const record = (value: string) => ({ topic: 'orders', partition: 0, value });
@@ -15,9 +15,9 @@ const named = (reactions: readonly Reaction[]): readonly [string, BrokerCode][] 
     .filter(({ code }) => reactions.includes(reactionTo('produce', code)))
     .map((code) => [`${code.code} ${code.name}`, code]);
 
-/** Sends one record; the broker answers `code` to the first requests, then writes. */
+/** Sends one record. The broker answers `code` to the first requests, then writes. */
 async function sendAgainst(code: number, refusals: number) {
-  const cluster = new ScriptedCluster();
+  const cluster = new ScriptedProduceCluster();
   cluster.script = (_, attempt) => ({ on: () => ({ code: attempt <= refusals ? code : 0 }) });
   const producer = producerOn(cluster);
   const sending = producer.send([record('a')], { timeoutMs: 10_000 });
@@ -27,8 +27,8 @@ async function sendAgainst(code: number, refusals: number) {
   return { cluster, sending, ending, leakedTimers: cluster.runtime.pendingTimers };
 }
 
-describe('every code that a broker may answer to a produce request', () => {
-  it('has one of the reactions that the sender knows', () => {
+describe('codes in a produce response', () => {
+  it('have one of the reactions that the sender supports', () => {
     const known: readonly Reaction[] = [
       'done',
       'retry',
@@ -44,23 +44,23 @@ describe('every code that a broker may answer to a produce request', () => {
   });
 
   describe.each(named(['retry', 'retry-unknown', 'refresh-metadata', 'refresh-metadata-unknown']))(
-    '%s',
+    'retriable code %s',
     (_, { code }) => {
-      it('is tried again until it is written', async () => {
+      it('is retried until the record is written', async () => {
         const { cluster, sending, leakedTimers } = await sendAgainst(code, 2);
         expect(await sending).toMatchObject([{ partition: 0, offset: 0 }]);
-        expect(cluster.asked).toHaveLength(3);
+        expect(cluster.produceRequests).toHaveLength(3);
         expect(cluster.log('orders', 0)).toEqual(['a']);
         expect(leakedTimers).toBe(0);
       });
 
-      it('asks for metadata in between only where the leader may have moved', async () => {
+      it('refreshes the metadata only if the leader may have moved', async () => {
         const { cluster } = await sendAgainst(code, 1);
         const refreshes = reactionTo('produce', code).startsWith('refresh');
         expect(cluster.metadataAsked).toBe(refreshes ? 2 : 1);
       });
 
-      it('says at the deadline whether an attempt may have written', async () => {
+      it('reports at the deadline whether an attempt may have written', async () => {
         const { sending, leakedTimers } = await sendAgainst(code, Number.POSITIVE_INFINITY);
         const error = await failureOf(sending);
         const mayBeWritten = reactionTo('produce', code).endsWith('unknown');
@@ -71,38 +71,38 @@ describe('every code that a broker may answer to a produce request', () => {
     },
   );
 
-  describe.each(named(['refuse']))('%s', (_, { code }) => {
-    it('is final: the record is not written, and not tried again', async () => {
+  describe.each(named(['refuse']))('final code %s', (_, { code }) => {
+    it('fails the record as not written, without a retry', async () => {
       const { cluster, sending } = await sendAgainst(code, 1);
       const error = await failureOf(sending);
       expect(states(error)).toEqual(['not-written']);
       expect(error.retriable).toBe(false);
       expect(error.brokerCode).toBe(code);
-      expect(cluster.asked).toHaveLength(1);
+      expect(cluster.produceRequests).toHaveLength(1);
     });
   });
 
-  it('that this driver does not know is final too, and does not prove that nothing was written', async () => {
+  it('fails the record as unknown if this driver does not know the code', async () => {
     const { cluster, sending } = await sendAgainst(9_999, 1);
     const error = await failureOf(sending);
     expect(states(error)).toEqual(['unknown']);
     expect(error.retriable).toBe(false);
-    expect(cluster.asked).toHaveLength(1);
+    expect(cluster.produceRequests).toHaveLength(1);
   });
 
   it.each(named(['done']))(
-    '%s counts as written, at an offset nobody knows',
+    'code %s counts as written, at an unknown offset',
     async (_, { code }) => {
       const { sending } = await sendAgainst(code, 1);
       expect(await sending).toMatchObject([{ offset: -1 }]);
     },
   );
 
-  it.each(named(['split']))('%s fails a record that cannot be split alone', async (_, { code }) => {
+  it.each(named(['split']))('code %s fails a record that cannot be split', async (_, { code }) => {
     const { sending, cluster } = await sendAgainst(code, 1);
     const [outcome] = (await failureOf(sending)).outcomes;
     expect(outcome).toMatchObject({ state: 'not-written', error: expect.any(RecordTooLargeError) });
-    expect(cluster.asked).toHaveLength(1);
+    expect(cluster.produceRequests).toHaveLength(1);
   });
 
   it.each([
@@ -111,15 +111,15 @@ describe('every code that a broker may answer to a produce request', () => {
     [17, RefusedError],
     [32, RefusedError],
     [9_999, RefusedError],
-  ])('%i is a typed error', async (code, type) => {
+  ])('code %i is a typed error', async (code, type) => {
     const { sending } = await sendAgainst(code, 1);
     expect((await failureOf(sending)).cause).toBeInstanceOf(type);
   });
 });
 
-describe('a batch that is too large for the broker', () => {
-  it('is sent in halves, in order, and only the record that is too large by itself fails', async () => {
-    const cluster = new ScriptedCluster();
+describe('batch that is too large for the broker', () => {
+  it('is sent in halves, in order, and only a record that is too large by itself fails', async () => {
+    const cluster = new ScriptedProduceCluster();
     const isTooLarge = (values: readonly string[]) => values.includes('huge') || values.length > 3;
     cluster.script = () => ({
       on: ({ records }) => ({
@@ -139,13 +139,14 @@ describe('a batch that is too large for the broker', () => {
     await producer.close();
   });
 
-  it('teaches the sender to make smaller ones', async () => {
-    const cluster = new ScriptedCluster();
+  it('makes later batches smaller', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: ({ batchBytes }) => ({ code: batchBytes > 40_000 ? 10 : 0 }) });
     const producer = producerOn(cluster);
     const records = Array.from({ length: 60 }, () => record('x'.repeat(1_000)));
     const refused = () =>
-      cluster.asked.filter(({ partitions }) => (partitions[0]?.batchBytes ?? 0) > 40_000).length;
+      cluster.produceRequests.filter(({ partitions }) => (partitions[0]?.batchBytes ?? 0) > 40_000)
+        .length;
     for (let round = 0; round < 2; round++) {
       const sending = producer.send(records);
       await cluster.runtime.settle();
@@ -157,9 +158,9 @@ describe('a batch that is too large for the broker', () => {
   });
 });
 
-describe('a batch of which the broker names the faulty records', () => {
-  it('fails those and sends the others again, in order', async () => {
-    const cluster = new ScriptedCluster();
+describe('batch with faulty records that the broker names', () => {
+  it('fails the named records and resends the others, in order', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({
       on: ({ records }) => {
         const faulty = records.flatMap(({ value }, index) =>
@@ -181,8 +182,8 @@ describe('a batch of which the broker names the faulty records', () => {
     await producer.close();
   });
 
-  it('fails whole when the names fit no record', async () => {
-    const cluster = new ScriptedCluster();
+  it('fails completely if the named positions match no record', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = () => ({ on: () => ({ code: 87, recordErrors: [[7, null]] }) });
     const producer = producerOn(cluster);
     const sending = failureOf(producer.send([record('a'), record('b')]));
@@ -192,9 +193,9 @@ describe('a batch of which the broker names the faulty records', () => {
   });
 });
 
-describe('an answer that leaves a partition out', () => {
-  it('is no acknowledgement: the records are of unknown fate and sent again', async () => {
-    const cluster = new ScriptedCluster();
+describe('produce response without a partition', () => {
+  it('is no acknowledgement: the result is unknown, and the records are sent again', async () => {
+    const cluster = new ScriptedProduceCluster();
     cluster.script = (_, attempt) => ({
       on: ({ partition }) =>
         attempt === 1 && partition === 0 ? { isLeftOut: true, writes: false } : {},
@@ -206,7 +207,7 @@ describe('an answer that leaves a partition out', () => {
       { partition: 0, offset: 0 },
       { partition: 1, offset: 0 },
     ]);
-    expect(cluster.asked.map(({ partitions }) => partitions.length)).toEqual([2, 1]);
+    expect(cluster.produceRequests.map(({ partitions }) => partitions.length)).toEqual([2, 1]);
     await producer.close();
   });
 });

@@ -1,48 +1,56 @@
 import { BrokerError, ClosedError, RefusedError } from '../../../port/errors.js';
 import { Backoff, type Timer } from '../../../runtime/index.js';
 import {
-  CONTROL_LANE,
+  CONTROL_CHANNEL,
   errorOfCode,
   producerIdRequest,
-  type ProducerIdAnswer,
+  type ProducerIdResponse,
 } from '../../../wire/index.js';
 import { idempotenceAdvice } from './idempotence-advice.js';
 import type { PartitionQueue } from '../batching/partition-queue.js';
 import type { ProducerIdentity } from './partition-sequence.js';
-import { RETRY_BACKOFF, type Desk, type OnServed, type SenderContext } from '../sender-options.js';
-
-/** Any broker can answer: one that is frozen is not waited for longer. */
-const LONGEST_QUESTION_MS = 5_000;
+import {
+  RETRY_BACKOFF,
+  type PartitionRegistrar,
+  type OnRegistered,
+  type SenderContext,
+} from '../sender-context.js';
 
 /**
- * Where partitions get the producer id under which they count. It is asked for when the first
- * batch wants to leave, and again when a partition has done with the one there is.
+ * The timeout of one request. Any broker can answer, so the producer does not wait long for a
+ * frozen one.
  */
-export class IdentityDesk implements Desk {
+const MAX_REQUEST_MS = 5_000;
+
+/**
+ * Gives partitions the producer id for their sequence numbers. The id is requested for the first
+ * batch, and again when a partition has discarded the present id.
+ */
+export class ProducerIdAllocator implements PartitionRegistrar {
   readonly #waiting = new Set<PartitionQueue>();
   readonly #backoff: Backoff;
   #current: ProducerIdentity | undefined;
-  #isAsking = false;
+  #isRequesting = false;
   #retry: Timer | undefined;
   #isStopped = false;
 
   constructor(
     private readonly context: SenderContext,
-    private readonly onServed: OnServed,
+    private readonly onRegistered: OnRegistered,
   ) {
     this.#backoff = new Backoff(context.cluster.runtime, RETRY_BACKOFF);
   }
 
-  admit(queue: PartitionQueue): boolean {
+  register(queue: PartitionQueue): boolean {
     const { sequence } = queue;
-    if (sequence === undefined || sequence.isBegun) return true;
+    if (sequence === undefined || sequence.hasStarted) return true;
     if (this.#current && sequence.accepts(this.#current)) {
       sequence.begin(this.#current);
       return true;
     }
-    queue.state = 'unidentified';
+    queue.state = 'unregistered';
     this.#waiting.add(queue);
-    if (!this.#isAsking) void this.#ask();
+    if (!this.#isRequesting) void this.#requestId();
     return false;
   }
 
@@ -52,58 +60,58 @@ export class IdentityDesk implements Desk {
     this.#waiting.clear();
   }
 
-  async #ask(): Promise<void> {
-    this.#isAsking = true;
-    const answer = await this.#question();
+  async #requestId(): Promise<void> {
+    this.#isRequesting = true;
+    const answer = await this.#sendRequest();
     if (this.#isStopped) return;
     if (answer instanceof ClosedError) return this.context.onClusterClosed(answer);
-    if (answer instanceof Error) return this.#troubled(answer);
-    this.#isAsking = false;
+    if (answer instanceof Error) return this.#handleFailure(answer);
+    this.#isRequesting = false;
     this.#backoff.reset();
     this.#current = answer;
-    this.#serve();
+    this.#registerWaiting();
   }
 
-  async #question(): Promise<ProducerIdentity | Error> {
+  async #sendRequest(): Promise<ProducerIdentity | Error> {
     const { cluster, options } = this.context;
-    const timeoutMs = Math.min(options.requestTimeoutMs, LONGEST_QUESTION_MS);
+    const timeoutMs = Math.min(options.requestTimeoutMs, MAX_REQUEST_MS);
     try {
       const request = producerIdRequest();
-      return identityOf(await cluster.request('any', CONTROL_LANE, request, { timeoutMs }));
+      return identityOf(await cluster.request('any', CONTROL_CHANNEL, request, { timeoutMs }));
     } catch (error) {
       return error as Error;
     }
   }
 
-  #troubled(error: Error): void {
+  #handleFailure(error: Error): void {
     const isFinal = !(error instanceof BrokerError) || !error.retriable;
     for (const queue of this.#waiting) {
       if (isFinal) queue.failAll(error);
       const head = queue.prune();
       if (head !== undefined) {
-        head.trouble = error;
+        head.lastError = error;
         continue;
       }
       queue.state = 'empty';
       this.#waiting.delete(queue);
     }
-    this.#isAsking = this.#waiting.size > 0;
-    if (this.#isAsking)
+    this.#isRequesting = this.#waiting.size > 0;
+    if (this.#isRequesting)
       this.#retry = this.context.cluster.runtime.setTimer(
-        () => void this.#ask(),
+        () => void this.#requestId(),
         this.#backoff.next(),
       );
-    this.onServed([]);
+    this.onRegistered([]);
   }
 
-  #serve(): void {
+  #registerWaiting(): void {
     const queues = [...this.#waiting];
     this.#waiting.clear();
-    this.onServed(queues);
+    this.onRegistered(queues);
   }
 }
 
-function identityOf({ code, producerId, producerEpoch }: ProducerIdAnswer) {
+function identityOf({ code, producerId, producerEpoch }: ProducerIdResponse) {
   const doing = 'Asking for a producer id, by which brokers know a batch that is sent again';
   if (code !== 0) return errorOfCode(code, doing, idempotenceAdvice(code));
   if (producerId >= 0n) return { producerId, producerEpoch };

@@ -1,4 +1,4 @@
-import type { TransactionFlow } from '../../../wire/index.js';
+import type { TransactionProtocol } from '../../../wire/index.js';
 import type { Reader } from '../../../wire/requests/reader.js';
 import { Writer } from '../../../wire/requests/writer.js';
 
@@ -22,11 +22,14 @@ interface Written {
   readonly transaction: number;
 }
 
-/** The coordinator of one transactional id, and of one group, as Kafka has them in either flow. */
+/**
+ * A model of Kafka's coordinator for one transactional id and one group, in both transaction
+ * protocols.
+ */
 export class CoordinatorModel {
   epoch = NO_EPOCH;
-  /** Whether the end of a transaction tells whom to write the next one as. */
-  tellsSuccessor = true;
+  /** Whether the response to EndTxn contains the new producer id and epoch. */
+  returnsNewEpoch = true;
   #epochBefore = NO_EPOCH;
   #isOpen = false;
   #transaction = 0;
@@ -37,9 +40,9 @@ export class CoordinatorModel {
   #pendingOffset: number | undefined;
   committedOffset: number | undefined;
 
-  constructor(public flow: TransactionFlow) {}
+  constructor(public protocol: TransactionProtocol) {}
 
-  /** What a read_committed reader sees of a partition. */
+  /** Returns the values of a partition that a read_committed reader sees. */
   committed(partition: string): readonly string[] {
     return this.#written
       .filter(
@@ -48,7 +51,7 @@ export class CoordinatorModel {
       .map(({ value }) => value);
   }
 
-  /** Records that hold up the readers of what follows them. */
+  /** The records of open transactions, behind which a read_committed reader cannot read. */
   get undecided(): readonly string[] {
     return this.#written
       .filter(({ transaction }) => !this.#ends.has(transaction))
@@ -59,9 +62,12 @@ export class CoordinatorModel {
     return this.#isOpen;
   }
 
-  /** What a leader asks before it writes: it tells of the partition, or wants to hear of it. */
-  takes(partition: string): boolean {
-    if (this.flow === 'implied') {
+  /**
+   * The check of a leader before it writes. In v2 the leader adds the partition; in v1 the
+   * partition must have been added before.
+   */
+  acceptsWrite(partition: string): boolean {
+    if (this.protocol === 'v2') {
       this.#begin(this.epoch);
       this.#members.add(partition);
     }
@@ -73,7 +79,10 @@ export class CoordinatorModel {
       this.#written.push({ partition, value, transaction: this.#transaction });
   }
 
-  /** Aborts what is open, as when the transaction's time is up or another producer takes over. */
+  /**
+   * Aborts the open transaction, as after a transaction timeout or when another producer takes
+   * over.
+   */
   fence(): void {
     if (this.#isOpen) this.#end('abort');
     else this.#lastEnd = undefined;
@@ -81,7 +90,7 @@ export class CoordinatorModel {
     this.#epochBefore = NO_EPOCH;
   }
 
-  /** The epoch that a request carries, -1 for none. */
+  /** Returns the epoch in a request, or -1 if the request has none. */
   epochIn(apiKey: number, reader: Reader): number {
     reader.compactNullableString();
     if (apiKey === INIT_PRODUCER_ID) reader.int32();
@@ -106,7 +115,7 @@ export class CoordinatorModel {
     }
   }
 
-  /** The answer with one code for everything that was asked. */
+  /** Returns a response with the same code for everything in the request. */
   refusal(apiKey: number, reader: Reader, code: number): Buffer {
     this.epochIn(apiKey, reader);
     if (apiKey === INIT_PRODUCER_ID) return identity(code, -1);
@@ -147,7 +156,7 @@ export class CoordinatorModel {
     return forPartitions(partitions, code);
   }
 
-  /** The generation stands where the offsets of a zombie would be told by it: -2 is refused. */
+  /** Generation -2 is refused: it stands for the member of an old generation. */
   #commitOffsets(epoch: number, reader: Reader): Buffer {
     const generation = reader.int32();
     reader.compactString();
@@ -167,20 +176,23 @@ export class CoordinatorModel {
     const asked = offsets.flat();
     if (generation === -2) return forPartitions(asked, 22);
     if (epoch !== this.epoch) return forPartitions(asked, 47);
-    if (this.flow === 'implied') this.#begin(epoch);
+    if (this.protocol === 'v2') this.#begin(epoch);
     if (!this.#isOpen) return forPartitions(asked, INVALID_TXN_STATE);
     this.#pendingOffset = asked[0]?.offset;
     return forPartitions(asked, 0);
   }
 
   #endAsked(epoch: number, verdict: Verdict): number {
-    if (this.flow === 'implied') return this.#endRaising(epoch, verdict);
+    if (this.protocol === 'v2') return this.#endRaising(epoch, verdict);
     if (epoch !== this.epoch) return PRODUCER_FENCED;
     if (this.#isOpen) this.#end(verdict);
     return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
   }
 
-  /** A repetition carries the epoch before, and is known by it until the next transaction begins. */
+  /**
+   * Ends the transaction and raises the epoch. A repeated EndTxn carries the epoch before, and is
+   * recognised until the next transaction begins.
+   */
   #endRaising(epoch: number, verdict: Verdict): number {
     const isOver = !this.#isOpen && this.#lastEnd !== undefined;
     if (isOver && epoch === this.epoch - 1)
@@ -194,8 +206,8 @@ export class CoordinatorModel {
   }
 
   #ended(code: number): Buffer {
-    if (this.flow === 'announced') return coded(code);
-    const isTold = code === 0 && this.tellsSuccessor;
+    if (this.protocol === 'v1') return coded(code);
+    const isTold = code === 0 && this.returnsNewEpoch;
     const [producerId, epoch] = isTold ? [PRODUCER_ID, this.epoch] : [-1n, NO_EPOCH];
     return new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
   }
@@ -218,12 +230,12 @@ function coded(code: number): Buffer {
   return new Writer().int32(0).int16(code).noTags().toBuffer();
 }
 
-interface Place {
+interface PartitionName {
   readonly topic: string;
   readonly partition: number;
 }
 
-function partitionsIn(reader: Reader): readonly Place[] {
+function partitionsIn(reader: Reader): readonly PartitionName[] {
   return reader
     .compactArray(() => {
       const topic = reader.compactString();
@@ -234,7 +246,7 @@ function partitionsIn(reader: Reader): readonly Place[] {
     .flat();
 }
 
-function forPartitions(partitions: readonly Place[], code: number): Buffer {
+function forPartitions(partitions: readonly PartitionName[], code: number): Buffer {
   const writer = new Writer().int32(0);
   writer.compactArray(partitions, ({ topic, partition }) => {
     writer.compactString(topic);

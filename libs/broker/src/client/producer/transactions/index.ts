@@ -1,1 +1,1 @@
-export { Transactions } from './transactions.js';
+export { TransactionManager } from './transaction-manager.js';

@@ -1,129 +1,141 @@
 import type { ProducerFencedError } from '../../../port/errors.js';
 import type { TransactionOffsets } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
-import type { Ending, TransactionWork, Verdict } from '../../../port/transaction-course.js';
+import type {
+  EndResult,
+  TransactionOperations,
+  TransactionOutcome,
+} from '../../../port/transaction-lifecycle.js';
 import {
   addOffsetsRequest,
   endTransactionRequest,
   errorOfCode,
-  offsetsInTransactionRequest,
+  transactionOffsetCommitRequest,
   reactionTo,
 } from '../../../wire/index.js';
-import type { CoordinatorLink } from './coordinator-link.js';
-import { refusalOfOffsets } from './group-offsets.js';
+import type { CoordinatorClient } from './coordinator-client.js';
+import { offsetCommitError } from './offset-commit-error.js';
 import type { ProducerEpoch } from './producer-epoch.js';
 import { INVALID_TXN_STATE } from './producer-state.js';
 
-export interface TransactionParts {
+export interface KafkaTransactionOptions {
   readonly epoch: ProducerEpoch;
-  readonly link: CoordinatorLink;
+  readonly coordinator: CoordinatorClient;
   readonly deliveryTimeoutMs: number;
-  linkToGroup(groupId: string): CoordinatorLink;
+  groupCoordinator(groupId: string): CoordinatorClient;
   onFenced(cause: Error, brokerCode: number): ProducerFencedError;
   onOver(): void;
 }
 
-/** The steps of a transaction with the brokers of a cluster. */
-export class KafkajsTransaction implements TransactionWork {
+/** Carries out the steps of a transaction with the brokers of a cluster. */
+export class KafkaTransaction implements TransactionOperations {
   #hasOffsets = false;
 
-  constructor(private readonly parts: TransactionParts) {}
+  constructor(private readonly options: KafkaTransactionOptions) {}
 
   async send(
     records: readonly OutgoingRecord[],
     signal: AbortSignal,
   ): Promise<readonly WrittenRecord[]> {
-    const { epoch, deliveryTimeoutMs } = this.parts;
+    const { epoch, deliveryTimeoutMs } = this.options;
     try {
-      return await epoch.dispatch.send(records, deliveryTimeoutMs, signal);
+      return await epoch.pipeline.send(records, deliveryTimeoutMs, signal);
     } catch (error) {
-      epoch.wear();
+      epoch.markStale();
       throw error;
     }
   }
 
   async sendOffsets(offsets: TransactionOffsets, signal: AbortSignal): Promise<void> {
-    const { epoch, linkToGroup } = this.parts;
+    const { epoch, groupCoordinator } = this.options;
     const { groupId } = offsets;
     this.#hasOffsets = true;
-    if (epoch.producer.flow === 'announced') await this.#addGroup(groupId, signal);
-    const codes = await linkToGroup(groupId).ask({
+    if (epoch.producer.protocol === 'v1') await this.#addGroup(groupId, signal);
+    const codes = await groupCoordinator(groupId).request({
       doing: `Committing offsets of group "${groupId}" with a transaction`,
-      request: offsetsInTransactionRequest(epoch.producer, offsets, offsets.offsets),
+      request: transactionOffsetCommitRequest(epoch.producer, offsets, offsets.offsets),
       codesOf: (answer) => answer.map(({ code }) => code),
-      onUnknown: this.#onUnknown,
+      onUnknownEffect: this.#onUnknownEffect,
       signal,
     });
-    const refusal = refusalOfOffsets(offsets, epoch.producer, codes);
+    const refusal = offsetCommitError(offsets, epoch.producer, codes);
     if (refusal) throw refusal;
   }
 
-  hurry(): void {
-    this.parts.epoch.dispatch.hurry(true);
+  flush(): void {
+    this.options.epoch.pipeline.skipLinger(true);
   }
 
-  async end(verdict: Verdict): Promise<Ending> {
-    const { epoch, link } = this.parts;
+  async end(verdict: TransactionOutcome): Promise<EndResult> {
+    const { epoch, coordinator } = this.options;
     if (!this.#hasOffsets && !epoch.hasBegun) return { kind: 'done' };
     const doing = `Ending a transaction of "${epoch.producer.transactionalId}" (${verdict})`;
     let mayHaveEnded = false;
     epoch.mayBeOpen = true;
     try {
-      const answer = await link.ask({
+      const answer = await coordinator.request({
         doing,
         request: endTransactionRequest(epoch.producer, verdict === 'commit'),
         codesOf: ({ code }) => [code],
-        onUnknown: () => {
+        onUnknownEffect: () => {
           mayHaveEnded = true;
-          this.#onUnknown();
+          this.#onUnknownEffect();
         },
       });
-      epoch.ended(answer);
-      return this.#endingOf(verdict, answer.code, doing, mayHaveEnded);
+      epoch.onTransactionEnded(answer);
+      return this.#endingFor(verdict, answer.code, doing, mayHaveEnded);
     } catch (error) {
-      epoch.wear();
+      epoch.markStale();
       return { kind: 'failed', error: error as Error, mayHaveEnded };
     }
   }
 
-  over(): void {
-    this.parts.onOver();
+  onEnded(): void {
+    this.options.onOver();
   }
 
-  #endingOf(verdict: Verdict, code: number, doing: string, mayHaveEnded: boolean): Ending {
-    const { epoch, onFenced } = this.parts;
+  #endingFor(
+    verdict: TransactionOutcome,
+    code: number,
+    doing: string,
+    mayHaveEnded: boolean,
+  ): EndResult {
+    const { epoch, onFenced } = this.options;
     epoch.mayBeOpen = code !== 0 && code !== INVALID_TXN_STATE;
     if (code === 0) return { kind: 'done' };
-    epoch.wear();
+    epoch.markStale();
     const error = errorOfCode(code, doing);
     if (code === INVALID_TXN_STATE) {
-      // Somebody else has aborted it: the coordinator, for its time was up, or for another producer.
-      if (verdict === 'commit' && epoch.producer.flow === 'implied')
+      // The coordinator has aborted the transaction: after its timeout, or for another producer.
+      if (verdict === 'commit' && epoch.producer.protocol === 'v2')
         return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded: false };
-      return { kind: 'otherwise', error };
+      return { kind: 'wrong-state', error };
     }
     if (reactionTo('transaction', code) === 'producer-fenced')
       return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded };
     return { kind: 'failed', error, mayHaveEnded };
   }
 
-  /** The coordinator has to know of the group before it takes offsets. */
+  /**
+   * Adds the group to the transaction. In protocol v1 the coordinator must know the group before it
+   * takes offsets.
+   */
   async #addGroup(groupId: string, signal: AbortSignal): Promise<void> {
-    const { epoch, link } = this.parts;
+    const { epoch, coordinator } = this.options;
     const doing = `Adding offsets of group "${groupId}" to a transaction of "${epoch.producer.transactionalId}"`;
-    const { code } = await link.ask({
+    const { code } = await coordinator.request({
       doing,
       request: addOffsetsRequest(epoch.producer, groupId),
       codesOf: (answer) => [answer.code],
-      onUnknown: this.#onUnknown,
+      onUnknownEffect: this.#onUnknownEffect,
       signal,
     });
     if (code === 0) return;
     const error = errorOfCode(code, doing);
     throw reactionTo('transaction', code) === 'producer-fenced'
-      ? this.parts.onFenced(error, code)
+      ? this.options.onFenced(error, code)
       : error;
   }
 
-  readonly #onUnknown = (): void => this.parts.epoch.askedTwice();
+  readonly #onUnknownEffect = (): void => this.options.epoch.onUnknownEffect();
 }

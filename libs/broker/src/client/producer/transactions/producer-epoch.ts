@@ -1,40 +1,42 @@
-import type { EndedTransaction, TransactionalProducer } from '../../../wire/index.js';
-import { Dispatch } from '../batching/dispatch.js';
-import type { SenderContext } from '../sender-options.js';
-import type { CoordinatorLink } from './coordinator-link.js';
-import { EnrolmentDesk } from './add-partitions-to-txn.js';
-import { NumberingDesk } from './transaction-sequences.js';
-import type { TransactionDesk } from './partition-registrar.js';
+import type { EndTransactionResponse, TransactionalProducer } from '../../../wire/index.js';
+import { SendPipeline } from '../batching/send-pipeline.js';
+import type { SenderContext } from '../sender-context.js';
+import type { CoordinatorClient } from './coordinator-client.js';
+import { ExplicitPartitionRegistrar } from './explicit-partition-registrar.js';
+import { ImplicitPartitionRegistrar } from './implicit-partition-registrar.js';
+import type { TransactionPartitionRegistrar } from './transaction-partition-registrar.js';
 
 /**
- * What transactions share while all goes well: the way to the leaders, and in the announced flow an
- * epoch and the sequence numbers in it. Once something failed it is worn: what still wanders through
- * the network could do harm in the next transaction, unless that has another epoch. In the implied
- * flow it has: a transaction that has surely ended leaves its epoch behind with it.
+ * The state that successful transactions share: the send pipeline and, in protocol v1, the epoch
+ * with its sequence numbers. After a failure the epoch is stale, because a delayed request of it
+ * could change the next transaction. The next transaction then needs another epoch. In protocol v2
+ * every transaction that has certainly ended has raised the epoch already.
  */
 export class ProducerEpoch {
-  readonly dispatch: Dispatch;
-  readonly #desk: TransactionDesk;
+  readonly pipeline: SendPipeline;
+  readonly #registrar: TransactionPartitionRegistrar;
   #producer: TransactionalProducer;
   #successor: TransactionalProducer | undefined;
-  #isWorn = false;
-  /** The coordinator has not confirmed the end of the latest transaction. */
+  #isStale = false;
+  /** True while the coordinator has not confirmed the end of the latest transaction. */
   mayBeOpen = false;
 
   constructor(
     producer: TransactionalProducer,
     context: SenderContext,
-    connectionLane: string,
-    link: CoordinatorLink,
+    channel: string,
+    link: CoordinatorClient,
   ) {
-    const { flow } = producer;
+    const { protocol: transactionProtocol } = producer;
     this.#producer = producer;
-    this.#desk =
-      flow === 'implied'
-        ? new NumberingDesk(producer)
-        : new EnrolmentDesk(producer, link, () => this.askedTwice());
-    this.dispatch = new Dispatch({ ...context, flow }, connectionLane, (_, onServed) =>
-      this.#desk.serving(onServed),
+    this.#registrar =
+      transactionProtocol === 'v2'
+        ? new ImplicitPartitionRegistrar(producer)
+        : new ExplicitPartitionRegistrar(producer, link, () => this.onUnknownEffect());
+    this.pipeline = new SendPipeline(
+      { ...context, transactionProtocol },
+      channel,
+      (_, onRegistered) => this.#registrar.notify(onRegistered),
     );
   }
 
@@ -42,40 +44,46 @@ export class ProducerEpoch {
     return this.#producer;
   }
 
-  /** Whom to write the next transaction as, where the end of this one told. */
+  /**
+   * The producer id and epoch of the next transaction, if the end of the last one returned them.
+   */
   get successor(): TransactionalProducer | undefined {
     return this.#successor;
   }
 
-  get isWorn(): boolean {
-    return this.#isWorn;
+  get isStale(): boolean {
+    return this.#isStale;
   }
 
-  /** Whether records were to be written in the present transaction. */
+  /** True if the present transaction has sent records, or tried to. */
   get hasBegun(): boolean {
-    return this.#desk.isBegun;
+    return this.#registrar.hasBegun;
   }
 
-  wear(): void {
-    this.#isWorn = true;
+  markStale(): void {
+    this.#isStale = true;
   }
 
-  /** What was asked twice may arrive twice, the second time in the middle of the next transaction. */
-  askedTwice(): void {
-    if (this.#producer.flow === 'announced') this.wear();
+  /**
+   * Marks the epoch as stale in protocol v1: a repeated request may arrive twice, the second time
+   * in the middle of the next transaction.
+   */
+  onUnknownEffect(): void {
+    if (this.#producer.protocol === 'v1') this.markStale();
   }
 
-  ended({ next }: EndedTransaction): void {
+  onTransactionEnded({ next }: EndTransactionResponse): void {
     if (next) this.#successor = { ...this.#producer, ...next };
-    // Its end has raised the epoch all the same: InitProducerId tells to which.
-    else if (this.#producer.flow === 'implied') this.wear();
+    // The end of the transaction has raised the epoch, but the response does not say to which.
+    // InitProducerId returns it.
+    else if (this.#producer.protocol === 'v2') this.markStale();
   }
 
-  /** For the transaction that comes after this one. */
-  startAnew(): void {
+  /** Prepares the next transaction, with the raised epoch if there is one. */
+  startNextTransaction(): void {
     this.#producer = this.#successor ?? this.#producer;
     this.#successor = undefined;
-    this.#desk.startAnew(this.#producer);
-    this.dispatch.hurry(false);
+    this.#registrar.startNextTransaction(this.#producer);
+    this.pipeline.skipLinger(false);
   }
 }

@@ -5,113 +5,131 @@ import {
   reactionTo,
   transactionalProducerIdRequest,
   type TransactionalProducer,
-  type TransactionFlow,
+  type TransactionProtocol,
 } from '../../../wire/index.js';
-import type { CoordinatorLink } from './coordinator-link.js';
+import type { CoordinatorClient } from './coordinator-client.js';
 
-/** It is not open: it has ended, or was never begun. */
+/** The transaction is not open: it has ended, or was never begun. */
 export const INVALID_TXN_STATE = 48;
-/** The coordinator has forgotten the id (transactional.id.expiration.ms): nothing of it is open. */
+/**
+ * The coordinator has forgotten the id (transactional.id.expiration.ms), so no transaction of it is
+ * open.
+ */
 const INVALID_PRODUCER_ID_MAPPING = 49;
 const INVALID_TRANSACTION_TIMEOUT = 50;
 const TIMEOUT_ADVICE =
   'Choose a transactionTimeoutMs within transaction.max.timeout.ms of the broker (15 minutes by default).';
 
-/** Where a producer stands with the coordinator of its id. */
-type Standing =
-  /** It never asked: whoever has the id is fenced when it does. */
-  | { readonly kind: 'new' }
-  | { readonly kind: 'good'; readonly producer: TransactionalProducer }
+/** The state of a producer towards the coordinator of its transactional id. */
+type State =
   /**
-   * Something of the epoch may still wander through the network, or its transaction may be open.
-   * In the next epoch neither can do harm.
+   * The producer has not asked for an epoch yet. Its first request fences any other producer with
+   * the same id.
    */
-  | { readonly kind: 'worn'; readonly producer: TransactionalProducer; readonly mayBeOpen: boolean }
-  /** Another producer has the id. To take it back would fence that one: nobody asks again. */
+  | { readonly kind: 'new' }
+  | { readonly kind: 'ready'; readonly producer: TransactionalProducer }
+  /**
+   * Requests of the epoch may still arrive, or its transaction may be open. Both are harmless in
+   * the next epoch.
+   */
+  | {
+      readonly kind: 'stale';
+      readonly producer: TransactionalProducer;
+      readonly mayBeOpen: boolean;
+    }
+  /**
+   * Another producer has the transactional id. A new request would fence that producer, so none is
+   * sent.
+   */
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
 
-/** The producer's identity over all its transactions: how it is got, renewed and lost. */
-export class ProducerStanding {
-  #standing: Standing = { kind: 'new' };
+/** Obtains, renews and gives up the producer id and epoch, over all transactions of a producer. */
+export class ProducerState {
+  #state: State = { kind: 'new' };
 
   constructor(
     private readonly transactionalId: string,
     private readonly timeoutMs: number,
-    private readonly link: CoordinatorLink,
-    /** As the cluster has it now: it may be upgraded at any time. */
-    private readonly flowNow: () => TransactionFlow,
+    private readonly coordinator: CoordinatorClient,
+    /** Returns the present protocol of the cluster, which may be upgraded at any time. */
+    private readonly currentProtocol: () => TransactionProtocol,
   ) {}
 
-  /** The one to write the next transaction as. */
+  /** Returns the producer id and epoch for the next transaction. */
   async obtain(): Promise<TransactionalProducer> {
-    const standing = this.#standing;
-    switch (standing.kind) {
-      case 'good':
-        // Between two transactions, and with an epoch in between, the flow may change.
-        return standing.producer.flow === this.flowNow()
-          ? standing.producer
-          : this.#init(standing.producer);
+    const state = this.#state;
+    switch (state.kind) {
+      case 'ready':
+        // The protocol may change only between two transactions, and only together with the epoch.
+        return state.producer.protocol === this.currentProtocol()
+          ? state.producer
+          : this.#init(state.producer);
       case 'fenced':
-        throw standing.error;
+        throw state.error;
       case 'new':
         return this.#init();
-      case 'worn':
+      case 'stale':
         return (
-          (standing.mayBeOpen ? await this.#abort(standing.producer) : undefined) ??
-          this.#init(standing.producer)
+          (state.mayBeOpen ? await this.#abort(state.producer) : undefined) ??
+          this.#init(state.producer)
         );
     }
   }
 
-  /** The end of its transaction has raised the epoch. */
-  renewed(producer: TransactionalProducer): void {
-    if (this.#standing.kind === 'good') this.#standing = { kind: 'good', producer };
+  /** Takes over the epoch that the end of the last transaction has raised. */
+  epochRaised(producer: TransactionalProducer): void {
+    if (this.#state.kind === 'ready') this.#state = { kind: 'ready', producer };
   }
 
-  wornOut(mayBeOpen: boolean): void {
-    if (this.#standing.kind === 'good')
-      this.#standing = { kind: 'worn', producer: this.#standing.producer, mayBeOpen };
+  markStale(mayBeOpen: boolean): void {
+    if (this.#state.kind === 'ready')
+      this.#state = { kind: 'stale', producer: this.#state.producer, mayBeOpen };
   }
 
-  fenced(cause: Error, brokerCode: number): ProducerFencedError {
+  markFenced(cause: Error, brokerCode: number): ProducerFencedError {
     const error = new ProducerFencedError(this.transactionalId, undefined, { cause, brokerCode });
-    this.#standing = { kind: 'fenced', error };
+    this.#state = { kind: 'fenced', error };
     return error;
   }
 
   async #init(current?: TransactionalProducer): Promise<TransactionalProducer> {
     const doing = `Taking over the transactional id "${this.transactionalId}"`;
-    const { code, producerId, producerEpoch } = await this.link.ask({
+    const { code, producerId, producerEpoch } = await this.coordinator.request({
       doing,
       request: transactionalProducerIdRequest(this.transactionalId, this.timeoutMs, current),
       codesOf: (answer) => [answer.code],
     });
     this.#check(code, doing);
     const { transactionalId } = this;
-    return this.#isNow({ transactionalId, producerId, producerEpoch, flow: this.flowNow() });
+    return this.#becomeReady({
+      transactionalId,
+      producerId,
+      producerEpoch,
+      protocol: this.currentProtocol(),
+    });
   }
 
-  #isNow(producer: TransactionalProducer): TransactionalProducer {
-    this.#standing = { kind: 'good', producer };
+  #becomeReady(producer: TransactionalProducer): TransactionalProducer {
+    this.#state = { kind: 'ready', producer };
     return producer;
   }
 
   /**
-   * To renew the identity of a producer whose transaction is open would fence the producer itself.
-   * The new identity, where the end brings one.
+   * Aborts the open transaction, because InitProducerId during an open transaction would fence this
+   * producer itself. Returns the new producer id and epoch if the response contains them.
    */
   async #abort(producer: TransactionalProducer): Promise<TransactionalProducer | undefined> {
     const doing = `Aborting what "${this.transactionalId}" may have left open`;
-    const { code, next } = await this.link.ask({
+    const { code, next } = await this.coordinator.request({
       doing,
       request: endTransactionRequest(producer, false),
       codesOf: (answer) => [answer.code],
     });
-    // Committed after all, or never begun: either way it is not open.
+    // The transaction was committed after all, or was never begun. Either way it is not open.
     if (code !== INVALID_TXN_STATE && code !== INVALID_PRODUCER_ID_MAPPING)
       this.#check(code, doing);
-    if (next) return this.#isNow({ ...producer, ...next });
-    this.#standing = { kind: 'worn', producer, mayBeOpen: false };
+    if (next) return this.#becomeReady({ ...producer, ...next });
+    this.#state = { kind: 'stale', producer, mayBeOpen: false };
     return undefined;
   }
 
@@ -119,6 +137,8 @@ export class ProducerStanding {
     if (code === 0) return;
     const advice = code === INVALID_TRANSACTION_TIMEOUT ? TIMEOUT_ADVICE : '';
     const error = errorOfCode(code, doing, advice);
-    throw reactionTo('transaction', code) === 'producer-fenced' ? this.fenced(error, code) : error;
+    throw reactionTo('transaction', code) === 'producer-fenced'
+      ? this.markFenced(error, code)
+      : error;
   }
 }

@@ -5,25 +5,28 @@ import type {
   ClusterFeatures,
   Metadata,
   Target,
-  TransactionFlow,
+  TransactionProtocol,
+  ClusterClient,
 } from '../../../wire/index.js';
 import { Reader } from '../../../wire/requests/reader.js';
 import { Writer } from '../../../wire/requests/writer.js';
-import { ScriptedCluster, type AskedPartition } from '../scripted-cluster.spec-support.js';
+import {
+  ScriptedProduceCluster,
+  type ReceivedPartition,
+} from '../scripted-produce-cluster.spec-support.js';
 import { SequencedLog } from '../sequenced-log.spec-support.js';
-import type { SenderCluster } from '../sender-options.js';
 import { CoordinatorModel } from './coordinator-model.spec-support.js';
 
-/** What becomes of one request to a coordinator, or to a leader. */
+/** The scripted result of one request to a coordinator or to a leader. */
 export type Fate =
   | { readonly kind: 'answered'; readonly takesMs?: number }
   | { readonly kind: 'request-lost' }
   | { readonly kind: 'answer-lost' }
   | { readonly kind: 'late'; readonly arrivesAfterMs: number }
-  /** Refused without an effect. */
+  /** The broker refuses the request, which has no effect. */
   | { readonly kind: 'code'; readonly code: number };
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly name: string;
   readonly epoch: number;
 }
@@ -33,24 +36,29 @@ const PRODUCE = 0;
 const INVALID_TXN_STATE = 48;
 const INVALID_PRODUCER_EPOCH = 47;
 
-/** Leaders and coordinators that know transactions as Kafka does, behind a network that does as it is told. */
-export class TransactionalCluster implements SenderCluster {
+/**
+ * Leaders and coordinators with Kafka's transaction rules, behind a network that follows a script.
+ */
+export class TransactionalCluster implements ClusterClient {
   readonly coordinator: CoordinatorModel;
-  readonly asked: Asked[] = [];
-  readonly #inner: ScriptedCluster;
+  readonly received: ReceivedRequest[] = [];
+  readonly #inner: ScriptedProduceCluster;
   readonly #logs = new Map<string, SequencedLog>();
 
-  /** By the order in which requests leave; `name` as in the protocol. */
+  /**
+   * Scripts the requests in the order in which they are sent; `name` is the API name of the
+   * protocol.
+   */
   fateOf: (name: string, attempt: number) => Fate = () => ({ kind: 'answered' });
 
-  constructor(flow: TransactionFlow, topics?: Readonly<Record<string, readonly number[]>>) {
-    this.coordinator = new CoordinatorModel(flow);
-    this.#inner = new ScriptedCluster(topics);
-    if (flow === 'implied') this.upgrade();
+  constructor(protocol: TransactionProtocol, topics?: Readonly<Record<string, readonly number[]>>) {
+    this.coordinator = new CoordinatorModel(protocol);
+    this.#inner = new ScriptedProduceCluster(topics);
+    if (protocol === 'v2') this.upgrade();
     this.#inner.script = () => {
       const fate = this.#next('Produce', -1);
       const fails = new ConnectionError('cut');
-      const on = (asked: AskedPartition) => this.#append(asked);
+      const on = (asked: ReceivedPartition) => this.#append(asked);
       switch (fate.kind) {
         case 'answered':
           return { on, takesMs: fate.takesMs };
@@ -74,32 +82,36 @@ export class TransactionalCluster implements SenderCluster {
     return this.#inner.metadata;
   }
 
-  /** As an operator does it, between two transactions. */
+  /** Finalizes transaction.version 2, as an operator does between two transactions. */
   upgrade(): void {
-    this.coordinator.flow = 'implied';
-    this.features.learn({ epoch: 1, levels: new Map([['transaction.version', 2]]) });
+    this.coordinator.protocol = 'v2';
+    this.features.update({ epoch: 1, levels: new Map([['transaction.version', 2]]) });
+  }
+
+  get requestTimeoutMs(): number {
+    return this.#inner.requestTimeoutMs;
   }
 
   get features(): ClusterFeatures {
     return this.#inner.features;
   }
 
-  /** The names of the requests, with the epoch that those of a producer carry. */
-  get story(): readonly string[] {
-    return this.asked.map(({ name, epoch }) => (epoch < 0 ? name : `${name} e${epoch}`));
+  /** The names of the received requests, with the producer epoch if a request has one. */
+  get requestLog(): readonly string[] {
+    return this.received.map(({ name, epoch }) => (epoch < 0 ? name : `${name} e${epoch}`));
   }
 
-  closeLane(lane: string): void {
-    this.#inner.closeLane(lane);
+  closeChannel(channel: string): void {
+    this.#inner.closeChannel(channel);
   }
 
   async request<T>(
     target: Target,
-    lane: string,
+    channel: string,
     request: ApiRequest<T>,
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
-    if (request.apiKey === PRODUCE) return this.#inner.request(target, lane, request, options);
+    if (request.apiKey === PRODUCE) return this.#inner.request(target, channel, request, options);
     const version = request.versions.at(-1) as number;
     const body = await request.encode(version);
     const answer = await this.#exchange(request, body);
@@ -139,19 +151,19 @@ export class TransactionalCluster implements SenderCluster {
   }
 
   #next(name: string, epoch: number): Fate {
-    this.asked.push({ name, epoch });
-    return this.fateOf(name, this.asked.length);
+    this.received.push({ name, epoch });
+    return this.fateOf(name, this.received.length);
   }
 
-  /** As brokers do since Kafka 3.6: nothing is written outside of the transaction that is open. */
-  #append(asked: AskedPartition) {
+  /** Writes only into the open transaction, as brokers do since Kafka 3.6. */
+  #append(asked: ReceivedPartition) {
     const { topic, partition, stamp, records } = asked;
     const name = `${topic}/${partition}`;
     const log = this.#logs.get(name) ?? new SequencedLog();
     this.#logs.set(name, log);
     if (stamp.producerEpoch !== this.coordinator.epoch)
       return { code: INVALID_PRODUCER_EPOCH, writes: false };
-    if (!this.coordinator.takes(name)) return { code: INVALID_TXN_STATE, writes: false };
+    if (!this.coordinator.acceptsWrite(name)) return { code: INVALID_TXN_STATE, writes: false };
     const step = log.append(asked);
     if (step.writes)
       this.coordinator.wrote(

@@ -3,16 +3,16 @@ import type { GroupDescription, GroupListing } from '../../../port/admin.js';
 import type { CommittedOffset, OffsetCommit } from '../../../port/consumer.js';
 import { RefusedError, UnknownPartitionError, UnknownTopicError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
-import type { Cluster } from '../../broker/cluster.js';
-import type { RefusedPartition } from '../../broker/coordinator.js';
-import type { Group } from '../../broker/group.js';
-import { isRefusal } from '../../broker/refusal.js';
-import { listOf } from '../partition-name.js';
+import type { MemoryCluster } from '../../broker/memory-cluster.js';
+import type { RefusedPartition } from '../../broker/groups/coordinator.js';
+import type { ClassicGroup } from '../../broker/groups/classic-group.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+import { partitionNames } from '../../../port/topic-partition.js';
 import { toBrokerError } from '../refusal-errors.js';
-import type { AdminCalls } from './admin-calls.js';
+import type { AdminRequests } from './admin-requests.js';
 
 export class GroupAdmin {
-  constructor(private readonly calls: AdminCalls) {}
+  constructor(private readonly calls: AdminRequests) {}
 
   list(): Promise<readonly GroupListing[]> {
     return this.calls.run({ operation: 'list-groups' }, ({ groups }) => groups.list());
@@ -47,9 +47,9 @@ export class GroupAdmin {
         { operation: 'commit', groupId, partitions: offsets },
         ({ groups }) => groups.commit(nobody, offsets, () => undefined),
       );
-      if (refused[0]) throw refusedOffsets(refused);
+      if (refused[0]) throw refusedOffsetsError(refused);
     } catch (error) {
-      throw nonEmptyInstead(groupId, error);
+      throw groupNotEmptyError(groupId, error);
     }
   }
 
@@ -61,7 +61,7 @@ export class GroupAdmin {
   }
 
   delete(groupId: string): Promise<boolean> {
-    return this.calls.run({ operation: 'delete-group', groupId }, ({ groups }: Cluster) => {
+    return this.calls.run({ operation: 'delete-group', groupId }, ({ groups }: MemoryCluster) => {
       try {
         groups.delete(groupId);
         return true;
@@ -73,7 +73,7 @@ export class GroupAdmin {
   }
 }
 
-function isSubscribed({ members, protocol }: Group, topic: string): boolean {
+function isSubscribed({ members, protocol }: ClassicGroup, topic: string): boolean {
   return [...members.values()].some((member) =>
     decodeSubscription(member.metadata(protocol ?? member.protocolNames[0] ?? '')).topics.includes(
       topic,
@@ -81,21 +81,21 @@ function isSubscribed({ members, protocol }: Group, topic: string): boolean {
   );
 }
 
-function refusedOffsets(refused: readonly RefusedPartition[]): Error {
+function refusedOffsetsError(refused: readonly RefusedPartition[]): Error {
   const [first] = refused;
   if (first && isRefusal(first.refusal, 'UNKNOWN_TOPIC_OR_PARTITION'))
     return first.refusal.message.includes(first.partition.topic)
       ? new UnknownTopicError(first.partition.topic, undefined, { cause: first.refusal })
       : new UnknownPartitionError(first.partition, undefined, { cause: first.refusal });
   return new RefusedError(
-    `The offsets of ${listOf(refused.map(({ partition }) => partition))} were not stored: ${first?.refusal.message ?? ''}`,
+    `The offsets of ${partitionNames(refused.map(({ partition }) => partition))} were not stored: ${first?.refusal.message ?? ''}`,
     false,
     { cause: first?.refusal, brokerCode: first?.refusal.brokerCode },
   );
 }
 
 /** A broker answers who is no member by "unknown member": what that means here is that there are others. */
-function nonEmptyInstead(groupId: string, error: unknown): Error {
+function groupNotEmptyError(groupId: string, error: unknown): Error {
   const shown = toBrokerError(error);
   if (shown.brokerCode !== 25) return shown;
   return new RefusedError(

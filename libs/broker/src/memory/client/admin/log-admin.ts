@@ -1,10 +1,10 @@
 import type { OffsetAtTime, Watermarks } from '../../../port/admin.js';
 import { UnknownPartitionError } from '../../../port/errors.js';
-import type { Cluster } from '../../broker/cluster.js';
-import type { Partition } from '../../broker/partition.js';
-import { Refusal } from '../../broker/refusal.js';
-import { firstAtOrAfter } from '../../broker/timestamp-lookup.js';
-import type { AdminCalls } from './admin-calls.js';
+import type { MemoryCluster } from '../../broker/memory-cluster.js';
+import type { Partition } from '../../broker/log/partition.js';
+import { Refusal } from '../../broker/faults/refusal.js';
+import { firstAtOrAfter } from '../../broker/log/timestamp-lookup.js';
+import type { AdminRequests } from './admin-requests.js';
 
 export interface DeleteBefore {
   readonly partition: number;
@@ -12,7 +12,7 @@ export interface DeleteBefore {
 }
 
 export class LogAdmin {
-  constructor(private readonly calls: AdminCalls) {}
+  constructor(private readonly calls: AdminRequests) {}
 
   watermarks(topic: string): Promise<readonly Watermarks[]> {
     return this.#each(topic, ({ index, log }) => ({
@@ -42,11 +42,14 @@ export class LogAdmin {
     return this.calls.run(
       { operation: 'delete-records', partitions },
       (cluster) => {
-        const found = before.map((each) => ({ ...each, source: leading(cluster, topic, each) }));
+        const found = before.map((each) => ({
+          ...each,
+          source: partitionAtLeader(cluster, topic, each),
+        }));
         for (const { source, offset } of found) checkRange(source, offset);
         return found.map(({ source, partition, offset }) => {
           source.log.deleteBefore(offset === -1 ? source.log.high : offset);
-          source.announce();
+          source.notifyWatchers();
           return { partition, low: source.log.low };
         });
       },
@@ -61,16 +64,22 @@ export class LogAdmin {
       ({ topics }) =>
         topics
           .get(topic)
-          .partitions.map(({ index }) => look(topics.leading({ topic, partition: index }))),
+          .partitions.map(({ index }) =>
+            look(topics.partitionAtLeader({ topic, partition: index })),
+          ),
       { topic },
     );
   }
 }
 
-function leading({ topics }: Cluster, topic: string, { partition }: DeleteBefore): Partition {
+function partitionAtLeader(
+  { topics }: MemoryCluster,
+  topic: string,
+  { partition }: DeleteBefore,
+): Partition {
   if (!topics.get(topic).partitions[partition])
     throw new UnknownPartitionError({ topic, partition });
-  return topics.leading({ topic, partition });
+  return topics.partitionAtLeader({ topic, partition });
 }
 
 function checkRange({ log, topic, index }: Partition, offset: number): void {

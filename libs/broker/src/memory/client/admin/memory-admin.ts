@@ -13,8 +13,8 @@ import type {
 import type { CommittedOffset, OffsetCommit } from '../../../port/consumer.js';
 import { ClosedError } from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
-import type { Link } from '../link.js';
-import { AdminCalls } from './admin-calls.js';
+import type { Connection } from '../connection.js';
+import { AdminRequests } from './admin-requests.js';
 import { GroupAdmin } from './group-admin.js';
 import { LogAdmin } from './log-admin.js';
 import { readRange } from './range-reader.js';
@@ -23,13 +23,13 @@ import { TopicAdmin } from './topic-admin.js';
 /** Looks after topics, logs and groups of a memory broker. */
 export class MemoryAdmin implements AdminSession {
   readonly #closing = new AbortController();
-  readonly #calls: AdminCalls;
+  readonly #calls: AdminRequests;
   readonly #topics: TopicAdmin;
   readonly #logs: LogAdmin;
   readonly #groups: GroupAdmin;
 
-  constructor(private readonly link: Link) {
-    this.#calls = new AdminCalls(link, this.#closing.signal);
+  constructor(private readonly connection: Connection) {
+    this.#calls = new AdminRequests(connection, this.#closing.signal);
     this.#topics = new TopicAdmin(this.#calls);
     this.#logs = new LogAdmin(this.#calls);
     this.#groups = new GroupAdmin(this.#calls);
@@ -112,7 +112,11 @@ export class MemoryAdmin implements AdminSession {
     to: number,
     options: ReadRangeOptions = {},
   ): AsyncIterable<BrokerRecord> {
-    return readRange(this.link, { topic, partition, from, to, ...options }, this.#closing.signal);
+    return readRange(
+      this.connection,
+      { topic, partition, from, to, ...options },
+      this.#closing.signal,
+    );
   }
 
   close(): Promise<void> {

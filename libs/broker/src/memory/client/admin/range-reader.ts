@@ -2,39 +2,39 @@ import type { ReadRangeOptions } from '../../../port/admin.js';
 import { InvalidOptionError, UnknownPartitionError } from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
 import { RecordBatchReader } from '../../../records/index.js';
-import type { AbortedTransaction } from '../../broker/partition-log.js';
-import type { StoredBatch } from '../../broker/stored-batch.js';
-import type { Link } from '../link.js';
-import { AdminCalls } from './admin-calls.js';
+import type { AbortedTransaction } from '../../broker/log/partition-log.js';
+import type { StoredBatch } from '../../broker/log/stored-batch.js';
+import type { Connection } from '../connection.js';
+import { AdminRequests } from './admin-requests.js';
 
 export interface Range extends TopicPartition, ReadRangeOptions {
   readonly from: number;
   readonly to: number;
 }
 
-interface Piece {
+interface LogChunk {
   readonly batches: readonly StoredBatch[];
   readonly aborted: readonly AbortedTransaction[];
 }
 
-const BYTES_PER_PIECE = 1024 * 1024;
+const BYTES_PER_CHUNK = 1024 * 1024;
 
 /** Reads what stands in the log when it begins, piece by piece, and never waits for more. */
 export async function* readRange(
-  link: Link,
+  connection: Connection,
   { topic, partition, from, to, signal, isolation = 'read_committed' }: Range,
   closing: AbortSignal,
 ): AsyncGenerator<BrokerRecord, void> {
   checkRange(from, to);
   signal?.throwIfAborted();
   const ending = signal ? AbortSignal.any([signal, closing]) : closing;
-  const calls = new AdminCalls(link, ending);
+  const calls = new AdminRequests(connection, ending);
   const where = { topic, partition };
-  const bounds = await boundsOf(calls, where, isolation === 'read_committed');
+  const bounds = await findBounds(calls, where, isolation === 'read_committed');
   const end = Math.min(to, bounds.end);
   let position = Math.max(from, bounds.low);
   while (position < end) {
-    const { batches, aborted } = await readPiece(calls, where, position, end);
+    const { batches, aborted } = await readChunk(calls, where, position, end);
     if (batches.length === 0) return;
     const reader = new RecordBatchReader(Buffer.concat(batches.map(({ bytes }) => bytes)), {
       topic,
@@ -65,8 +65,8 @@ function checkRange(from: number, to: number): void {
       );
 }
 
-function boundsOf(
-  calls: AdminCalls,
+function findBounds(
+  calls: AdminRequests,
   where: TopicPartition,
   committedOnly: boolean,
 ): Promise<{ readonly low: number; readonly end: number }> {
@@ -76,25 +76,25 @@ function boundsOf(
     ({ topics }) => {
       if (topics.find(topic) && !topics.find(topic)?.partitions[where.partition])
         throw new UnknownPartitionError(where);
-      const { low, high, lastStable } = topics.leading(where).log;
+      const { low, high, lastStable } = topics.partitionAtLeader(where).log;
       return { low, end: committedOnly ? lastStable : high };
     },
     { topic },
   );
 }
 
-function readPiece(
-  calls: AdminCalls,
+function readChunk(
+  calls: AdminRequests,
   where: TopicPartition,
   position: number,
   end: number,
-): Promise<Piece> {
+): Promise<LogChunk> {
   return calls.run(
     { operation: 'fetch', partitions: [where] },
     ({ topics, network }) => {
-      const { log } = topics.leading(where);
-      const batches = log.read(Math.max(position, log.low), BYTES_PER_PIECE, end, true);
-      for (const { bytes } of batches) network.charge(bytes.length);
+      const { log } = topics.partitionAtLeader(where);
+      const batches = log.read(Math.max(position, log.low), BYTES_PER_CHUNK, end, true);
+      for (const { bytes } of batches) network.countWork(bytes.length);
       const to = (batches.at(-1)?.lastOffset ?? position) + 1;
       return { batches, aborted: log.abortedBetween(position, to) };
     },

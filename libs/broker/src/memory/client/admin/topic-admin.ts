@@ -1,10 +1,10 @@
 import type { NewTopic, TopicChange, TopicDescription } from '../../../port/admin.js';
-import { describeTopic } from '../../broker/cluster.js';
-import { isRefusal } from '../../broker/refusal.js';
-import type { AdminCalls } from './admin-calls.js';
+import { describeTopic } from '../../broker/memory-cluster.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+import type { AdminRequests } from './admin-requests.js';
 
 export class TopicAdmin {
-  constructor(private readonly calls: AdminCalls) {}
+  constructor(private readonly calls: AdminRequests) {}
 
   describe(names?: readonly string[]): Promise<readonly TopicDescription[]> {
     return this.calls.run({ operation: 'metadata' }, ({ topics }) => {
@@ -16,7 +16,9 @@ export class TopicAdmin {
   create(wanted: readonly NewTopic[]): Promise<readonly TopicChange[]> {
     const partitions = wanted.map(({ name }) => ({ topic: name, partition: -1 }));
     return this.calls.run({ operation: 'create-topics', partitions }, ({ topics }) =>
-      wanted.map((each) => changeOf(each.name, 'TOPIC_ALREADY_EXISTS', () => topics.create(each))),
+      wanted.map((each) =>
+        applyChange(each.name, 'TOPIC_ALREADY_EXISTS', () => topics.create(each)),
+      ),
     );
   }
 
@@ -24,7 +26,7 @@ export class TopicAdmin {
     const partitions = names.map((topic) => ({ topic, partition: -1 }));
     return this.calls.run({ operation: 'delete-topics', partitions }, ({ topics }) =>
       names.map((name) =>
-        changeOf(name, 'UNKNOWN_TOPIC_OR_PARTITION', () => {
+        applyChange(name, 'UNKNOWN_TOPIC_OR_PARTITION', () => {
           topics.get(name);
           topics.delete(name);
         }),
@@ -35,7 +37,7 @@ export class TopicAdmin {
   grow(topic: string, total: number): Promise<void> {
     return this.calls.run(
       { operation: 'create-partitions', partitions: [{ topic, partition: -1 }] },
-      ({ topics }) => topics.grow(topic, total),
+      ({ topics }) => topics.addPartitions(topic, total),
       { topic },
     );
   }
@@ -57,7 +59,7 @@ export class TopicAdmin {
   }
 }
 
-function changeOf(
+function applyChange(
   name: string,
   nothingToDo: 'TOPIC_ALREADY_EXISTS' | 'UNKNOWN_TOPIC_OR_PARTITION',
   change: () => unknown,

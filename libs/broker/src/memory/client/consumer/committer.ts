@@ -7,15 +7,15 @@ import {
   UnknownTopicError,
 } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
-import { isSame } from '../../../port/same-partition.js';
+import { isSamePartition } from '../../../port/topic-partition.js';
 import { Backoff, type Runtime } from '../../../runtime/index.js';
-import type { RefusedPartition } from '../../broker/coordinator.js';
-import { isRefusal, Refusal } from '../../broker/refusal.js';
-import { listOf } from '../partition-name.js';
+import type { RefusedPartition } from '../../broker/groups/coordinator.js';
+import { isRefusal, Refusal } from '../../broker/faults/refusal.js';
+import { partitionNames } from '../../../port/topic-partition.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 import type { OwnedPartition } from './owned-partition.js';
-import type { SessionParts } from './session-parts.js';
+import type { SessionContext } from './session-context.js';
 import type { GroupMembership } from './group-membership.js';
 
 interface OwnedCommit {
@@ -34,8 +34,8 @@ export class Committer {
 
   constructor(
     private readonly group: GroupClient,
-    private readonly parts: SessionParts,
-    private readonly membership: Pick<GroupMembership, 'tenure' | 'hasGoneOn'>,
+    private readonly context: SessionContext,
+    private readonly membership: Pick<GroupMembership, 'current' | 'mayStillOwn'>,
     private readonly runtime: Runtime,
     private readonly patienceMs: number,
   ) {}
@@ -43,26 +43,26 @@ export class Committer {
   /** Who owns what is decided now, not when the turn comes: a later assignment is another life. */
   commit(offsets: readonly OffsetCommit[], signal: AbortSignal): Promise<void> {
     const invalid = offsets.filter(({ offset }) => !Number.isSafeInteger(offset) || offset < 0);
-    if (invalid.length > 0) return Promise.reject(noOffsets(invalid));
-    const { ownership } = this.parts;
+    if (invalid.length > 0) return Promise.reject(invalidOffsetsError(invalid));
+    const { ownership } = this.context;
     const commits = offsets.map((offset) => {
       const owned = ownership.get(offset);
       // By which the next owner finds out whether the log was cut back meanwhile.
-      const leaderEpoch = owned?.trail.before(offset.offset) ?? -1;
+      const leaderEpoch = owned?.epochs.epochBefore(offset.offset) ?? -1;
       return { offset: { leaderEpoch, ...offset }, owned };
     });
     for (const { owned } of commits) if (owned) owned.commits++;
-    const turn = this.#last.then(() => this.#settle(commits, signal));
+    const turn = this.#last.then(() => this.#commitWithRetries(commits, signal));
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
   /** Resolves when no commit is under way. */
-  idle(): Promise<unknown> {
+  whenIdle(): Promise<unknown> {
     return this.#last;
   }
 
-  async #settle(commits: readonly OwnedCommit[], signal: AbortSignal): Promise<void> {
+  async #commitWithRetries(commits: readonly OwnedCommit[], signal: AbortSignal): Promise<void> {
     const deadline = this.runtime.monotonic() + this.patienceMs;
     const backoff = new Backoff(this.runtime, { initialMs: 20, maxMs: 500 });
     const failures: Failure[] = [];
@@ -70,17 +70,20 @@ export class Committer {
     for (;;) {
       const ours = left.filter(({ owned }) => this.#isOurs(owned));
       failures.push(...left.filter((each) => !ours.includes(each)).map(fenced));
-      const round = ours.length > 0 ? await this.#attempt(ours, signal) : [];
+      const attempted = ours.length > 0 ? await this.#attempt(ours, signal) : [];
       const isLate = this.runtime.monotonic() >= deadline || signal.aborted;
-      const again = isLate ? [] : round.filter(({ cause }) => isWorthRepeating(cause));
-      failures.push(...round.filter((each) => !again.includes(each)));
+      const again = isLate ? [] : attempted.filter(({ cause }) => isWorthRetrying(cause));
+      failures.push(...attempted.filter((each) => !again.includes(each)));
       if (again.length === 0) break;
-      left = ours.filter(({ offset }) => again.some((each) => isSame(each.partition, offset)));
-      await this.parts.rest(backoff.next(), signal);
+      left = ours.filter(({ offset }) =>
+        again.some((each) => isSamePartition(each.partition, offset)),
+      );
+      await this.context.delay(backoff.next(), signal);
     }
     if (failures.length === 0) return;
     for (const { offset, owned } of commits)
-      if (owned && failures.some(({ partition }) => isSame(partition, offset))) owned.commits--;
+      if (owned && failures.some(({ partition }) => isSamePartition(partition, offset)))
+        owned.commits--;
     throw commitError(failures);
   }
 
@@ -88,11 +91,11 @@ export class Committer {
     commits: readonly OwnedCommit[],
     signal: AbortSignal,
   ): Promise<readonly Failure[]> {
-    const { tenure } = this.membership;
+    const { current } = this.membership;
     const offsets = commits.map(({ offset }) => offset);
-    if (!tenure) return commits.map(fenced);
+    if (!current) return commits.map(fenced);
     try {
-      const refused = await this.group.commit(tenure.identity, offsets, signal);
+      const refused = await this.group.commit(current.identity, offsets, signal);
       return refused.map(({ partition, refusal }: RefusedPartition) => ({
         partition,
         cause: isRefusal(refusal, 'UNKNOWN_TOPIC_OR_PARTITION')
@@ -101,10 +104,10 @@ export class Committer {
       }));
     } catch (error) {
       // Too late for that generation, and what we own may be ours in the next one.
-      if (isRefusal(error, 'ILLEGAL_GENERATION') && this.membership.hasGoneOn(tenure))
-        return offsets.map((partition) => ({ partition, cause: nextTime(error) }));
+      if (isRefusal(error, 'ILLEGAL_GENERATION') && this.membership.mayStillOwn(current))
+        return offsets.map((partition) => ({ partition, cause: asRebalanceInProgress(error) }));
       if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID')) {
-        tenure.fencedBy(error);
+        current.onFenced(error);
         return commits.map(fenced);
       }
       return offsets.map((partition) => ({ partition, cause: toBrokerError(error) }));
@@ -112,11 +115,11 @@ export class Committer {
   }
 
   #isOurs(owned: OwnedPartition | undefined): boolean {
-    return owned !== undefined && this.parts.ownership.get(owned) === owned;
+    return owned !== undefined && this.context.ownership.get(owned) === owned;
   }
 }
 
-function nextTime({ message }: Refusal): Refusal {
+function asRebalanceInProgress({ message }: Refusal): Refusal {
   return new Refusal('REBALANCE_IN_PROGRESS', message);
 }
 
@@ -125,7 +128,7 @@ const fenced = ({ offset: { topic, partition } }: OwnedCommit): Failure => ({
   cause: 'fenced',
 });
 
-function isWorthRepeating(cause: Failure['cause']): boolean {
+function isWorthRetrying(cause: Failure['cause']): boolean {
   // A topic that is gone would hold up a whole rebalance.
   return isRetriable(cause) && !(cause instanceof UnknownTopicError);
 }
@@ -133,7 +136,7 @@ function isWorthRepeating(cause: Failure['cause']): boolean {
 function commitError(failures: readonly Failure[]): CommitError {
   const partitions = failures.map(({ partition: { topic, partition } }) => ({ topic, partition }));
   const causes = failures.map(({ cause }) => cause);
-  const list = listOf(partitions);
+  const list = partitionNames(partitions);
   if (causes.every((cause) => cause === 'fenced'))
     return new FencedError(
       partitions,
@@ -158,7 +161,7 @@ function causeError(cause: Failure['cause']): Error {
   return cause === 'fenced' ? new Error('The partition is not ours any more.') : cause;
 }
 
-function noOffsets(offsets: readonly OffsetCommit[]): CommitRefusedError {
+function invalidOffsetsError(offsets: readonly OffsetCommit[]): CommitRefusedError {
   const partitions = offsets.map(({ topic, partition }) => ({ topic, partition }));
   return new CommitRefusedError(
     partitions,

@@ -1,62 +1,66 @@
 import { FencedError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
 import { Backoff, Deferred, within } from '../../../runtime/index.js';
-import type { BeatAnswer } from '../../broker/consumer-member.js';
-import { isRefusal } from '../../broker/refusal.js';
-import { nameOf } from '../partition-name.js';
+import type { ConsumerHeartbeatResponse } from '../../broker/groups/consumer-member.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+import { partitionName } from '../../../port/topic-partition.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
-import { ConsumerStanding } from './consumer-standing.js';
+import { ConsumerMemberState } from './consumer-member-state.js';
 import type { Identity } from './group-client.js';
-import type { GroupMembership, Standing } from './group-membership.js';
-import { handedBackTooLate, SHARE_FOR_HANDING_BACK, type MembershipParts } from './membership.js';
-import type { Loss } from './generation.js';
+import type { GroupMembership, CurrentMember } from './group-membership.js';
+import {
+  revocationTimedOutError,
+  REVOCATION_SHARE,
+  type MembershipContext,
+} from './classic-membership.js';
+import type { MembershipLoss } from './generation.js';
 
 /** For what only somebody else can mend. */
 const SLOW_RETRY_MS = 5_000;
 const LEAVE_TIMEOUT_MS = 1_000;
 
 /** Who joins by KIP-848 plans for nobody. */
-const NOTHING_PLANNED = { shares: new Map<string, Buffer>() };
+const NO_PLAN = { shares: new Map<string, Buffer>() };
 
 /**
  * Membership by KIP-848: every heartbeat says what we own, its answer what we should own. What is
  * to go is handed back, and the next heartbeat says so at once; what stays is not touched.
  */
 export class ConsumerMembership implements GroupMembership {
-  #standing: ConsumerStanding | undefined;
+  #member: ConsumerMemberState | undefined;
   #isClosing = false;
   readonly #closing = new AbortController();
   readonly #closed = new Deferred<undefined>();
   /** Being handed back. */
-  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #revoking = new Map<string, Promise<void>>();
   #assigning = 0;
-  #alarm = new AbortController();
+  #pauseEnd = new AbortController();
 
   constructor(
-    private readonly parts: MembershipParts,
+    private readonly context: MembershipContext,
     private readonly options: ResolvedConsumerOptions,
   ) {}
 
   get identity(): Identity {
-    const { identity } = this.#standing ?? {};
+    const { identity } = this.#member ?? {};
     return identity && identity.generation > 0 ? identity : { memberId: '', generation: -1 };
   }
 
-  get tenure(): Standing | undefined {
-    return this.#standing;
+  get current(): CurrentMember | undefined {
+    return this.#member;
   }
 
   /** An epoch that is over is refused by a name of its own, and the commit made again. */
-  hasGoneOn(): boolean {
+  mayStillOwn(): boolean {
     return false;
   }
 
   async run(onFirstAssignment: () => void): Promise<void> {
-    const { topics, status } = this.parts;
+    const { topics, status } = this.context;
     status.joining();
     await topics.untilAllExist(this.#closing.signal);
-    while (!this.#isClosing) await this.#live(onFirstAssignment);
+    while (!this.#isClosing) await this.#runMembership(onFirstAssignment);
   }
 
   close(): void {
@@ -67,162 +71,170 @@ export class ConsumerMembership implements GroupMembership {
 
   /** A static member says so too: it keeps its partitions, and a successor may have its id. */
   async leave(timeoutMs: number): Promise<void> {
-    const standing = this.#standing;
-    this.#standing = undefined;
-    if (!standing) return;
-    await this.parts.group.leave(standing.identity.memberId, timeoutMs).catch((error: unknown) => {
-      if (!isRefusal(error, 'UNKNOWN_MEMBER_ID')) this.parts.status.report(toBrokerError(error));
+    const member = this.#member;
+    this.#member = undefined;
+    if (!member) return;
+    await this.context.group.leave(member.identity.memberId, timeoutMs).catch((error: unknown) => {
+      if (!isRefusal(error, 'UNKNOWN_MEMBER_ID')) this.context.status.report(toBrokerError(error));
     });
   }
 
   get #owned(): readonly TopicPartition[] {
-    return this.parts.ownership.list();
+    return this.context.ownership.list();
   }
 
-  async #live(onFirst: () => void): Promise<void> {
-    const { cluster } = this.parts.link;
+  async #runMembership(onFirst: () => void): Promise<void> {
+    const { cluster } = this.context.connection;
     const { consumerSessionTimeoutMs } = cluster.groups;
-    const standing = new ConsumerStanding(cluster.runtime, consumerSessionTimeoutMs);
-    this.#standing = standing;
-    this.parts.status.joining();
-    const beats = this.#beatOn(standing, onFirst);
-    void this.parts.topics.changed(NOTHING_PLANNED, standing.signal);
+    const member = new ConsumerMemberState(cluster.runtime, consumerSessionTimeoutMs);
+    this.#member = member;
+    this.context.status.joining();
+    const beats = this.#runHeartbeats(member, onFirst);
+    void this.context.topics.untilChanged(NO_PLAN, member.signal);
     const loss =
-      (await Promise.race([standing.lost, this.#closed.promise])) ??
-      (await this.#handBackAll(standing));
-    if (loss) await this.#tellLoss(standing, loss);
-    standing.stop();
+      (await Promise.race([member.lost, this.#closed.promise])) ?? (await this.#revokeAll(member));
+    if (loss) await this.#onLost(member, loss);
+    member.stop();
     await beats;
   }
 
-  async #beatOn(standing: ConsumerStanding, onFirst: () => void): Promise<void> {
-    const { runtime } = this.parts.link.cluster;
+  async #runHeartbeats(member: ConsumerMemberState, onFirst: () => void): Promise<void> {
+    const { runtime } = this.context.connection.cluster;
     const backoff = new Backoff(runtime, { initialMs: 50, maxMs: 2_000 });
-    while (!standing.signal.aborted) {
+    while (!member.signal.aborted) {
       let pauseMs: number;
-      this.#alarm = new AbortController();
+      this.#pauseEnd = new AbortController();
       try {
-        pauseMs = await this.#beat(standing, onFirst);
+        pauseMs = await this.#heartbeat(member, onFirst);
         backoff.reset();
       } catch (error) {
-        if (standing.signal.aborted) return;
-        pauseMs = this.#meet(standing, error, backoff);
+        if (member.signal.aborted) return;
+        pauseMs = this.#handleError(member, error, backoff);
       }
-      await this.parts.rest(pauseMs, AbortSignal.any([standing.signal, this.#alarm.signal]));
+      await this.context.delay(pauseMs, AbortSignal.any([member.signal, this.#pauseEnd.signal]));
     }
   }
 
-  async #beat(standing: ConsumerStanding, onFirst: () => void): Promise<number> {
-    const { group, link, status } = this.parts;
-    const { signal, identity } = standing;
-    const sentAt = link.cluster.runtime.monotonic();
-    const answer = await group.beat(identity, this.#owned, { signal });
-    standing.enter(answer.epoch, sentAt);
+  async #heartbeat(member: ConsumerMemberState, onFirst: () => void): Promise<number> {
+    const { group, connection, status } = this.context;
+    const { signal, identity } = member;
+    const sentAt = connection.cluster.runtime.monotonic();
+    const answer = await group.consumerHeartbeat(identity, this.#owned, { signal });
+    member.advanceTo(answer.epoch, sentAt);
     status.recovered('group');
     const isFirst = identity.generation < 0;
     // Who is closing hands back all: what the group plans for it is of no interest any more.
-    if (!signal.aborted && !this.#isClosing) this.#reconcile(answer, standing, isFirst, onFirst);
+    if (!signal.aborted && !this.#isClosing) this.#reconcile(answer, member, isFirst, onFirst);
     return answer.intervalMs;
   }
 
-  #meet(standing: ConsumerStanding, error: unknown, backoff: Backoff): number {
+  #handleError(member: ConsumerMemberState, error: unknown, backoff: Backoff): number {
     if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'FENCED_MEMBER_EPOCH', 'FENCED_INSTANCE_ID'))
-      standing.fencedBy(error);
+      member.onFenced(error);
     const shown = toBrokerError(error);
-    if (!standing.signal.aborted) this.parts.status.trouble('group', shown);
+    if (!member.signal.aborted) this.context.status.retrying('group', shown);
     return isRetriable(shown) ? backoff.next() : SLOW_RETRY_MS;
   }
 
   #reconcile(
-    { assignment }: BeatAnswer,
-    standing: ConsumerStanding,
+    { assignment }: ConsumerHeartbeatResponse,
+    member: ConsumerMemberState,
     isFirst: boolean,
     onFirst: () => void,
   ): void {
-    const [owned, wanted] = [new Set(this.#owned.map(nameOf)), new Set(assignment.map(nameOf))];
-    const added = assignment.filter((each) => !owned.has(nameOf(each)));
+    const [owned, wanted] = [
+      new Set(this.#owned.map(partitionName)),
+      new Set(assignment.map(partitionName)),
+    ];
+    const added = assignment.filter((each) => !owned.has(partitionName(each)));
     const going = this.#owned.filter(
-      (each) => !wanted.has(nameOf(each)) && !this.#leaving.has(nameOf(each)),
+      (each) => !wanted.has(partitionName(each)) && !this.#revoking.has(partitionName(each)),
     );
     if (going.length > 0) {
-      this.parts.status.joining();
-      const done = this.#letGo(going, standing);
-      for (const each of going) this.#leaving.set(nameOf(each), done);
+      this.context.status.joining();
+      const done = this.#revoke(going, member);
+      for (const each of going) this.#revoking.set(partitionName(each), done);
     }
-    if (added.length > 0 || isFirst) void this.#assign(added, standing).then(onFirst);
-    else this.#tellStable(standing);
+    if (added.length > 0 || isFirst) void this.#assign(added, member).then(onFirst);
+    else this.#reportStable(member);
   }
 
-  async #assign(added: readonly TopicPartition[], standing: ConsumerStanding): Promise<void> {
-    this.parts.status.joining();
+  async #assign(added: readonly TopicPartition[], member: ConsumerMemberState): Promise<void> {
+    this.context.status.joining();
     this.#assigning += 1;
-    await this.parts.road.assign(added);
+    await this.context.lifecycle.assign(added);
     this.#assigning -= 1;
-    this.#tellStable(standing);
+    this.#reportStable(member);
   }
 
-  #tellStable({ identity, signal }: ConsumerStanding): void {
-    if (this.#assigning > 0 || this.#leaving.size > 0 || signal.aborted || this.#isClosing) return;
-    this.parts.status.stable(identity.generation);
+  #reportStable({ identity, signal }: ConsumerMemberState): void {
+    if (this.#assigning > 0 || this.#revoking.size > 0 || signal.aborted || this.#isClosing) return;
+    this.context.status.stable(identity.generation);
   }
 
-  async #letGo(going: readonly TopicPartition[], standing: ConsumerStanding): Promise<void> {
-    const end = await this.#handBack(going, standing);
+  async #revoke(going: readonly TopicPartition[], member: ConsumerMemberState): Promise<void> {
+    const end = await this.#revokeInTime(going, member);
     if (end !== undefined && !(end instanceof Error)) return;
-    for (const each of going) this.#leaving.delete(nameOf(each));
-    if (end) await this.#loseSome(going, end);
-    else this.parts.road.release(going);
-    this.#alarm.abort(new Error('There is something to say.'));
+    for (const each of going) this.#revoking.delete(partitionName(each));
+    if (end) await this.#losePartitions(going, end);
+    else this.context.lifecycle.release(going);
+    this.#pauseEnd.abort(new Error('There is something to say.'));
   }
 
-  async #handBackAll(standing: ConsumerStanding): Promise<Loss | undefined> {
-    const staying = this.#owned.filter((each) => !this.#leaving.has(nameOf(each)));
+  async #revokeAll(member: ConsumerMemberState): Promise<MembershipLoss | undefined> {
+    const staying = this.#owned.filter((each) => !this.#revoking.has(partitionName(each)));
     const [end] = await Promise.all([
-      this.#handBack(staying, standing),
-      Promise.race([Promise.all(this.#leaving.values()), standing.lost]),
+      this.#revokeInTime(staying, member),
+      Promise.race([Promise.all(this.#revoking.values()), member.lost]),
     ]);
-    if (end instanceof Error) await this.#loseSome(staying, end);
+    if (end instanceof Error) await this.#losePartitions(staying, end);
     else if (end) return end;
-    this.parts.road.release(this.#owned);
+    this.context.lifecycle.release(this.#owned);
     return undefined;
   }
 
   /** Heartbeats go on meanwhile. Gives why it did not work out. */
-  #handBack(
+  #revokeInTime(
     partitions: readonly TopicPartition[],
-    standing: ConsumerStanding,
-  ): Promise<Error | Loss | undefined> {
+    member: ConsumerMemberState,
+  ): Promise<Error | MembershipLoss | undefined> {
     const { rebalanceTimeoutMs } = this.options;
-    const late = (): Error => handedBackTooLate(partitions, rebalanceTimeoutMs);
+    const late = (): Error => revocationTimedOutError(partitions, rebalanceTimeoutMs);
     const returned = within(
-      this.parts.link.cluster.runtime,
-      rebalanceTimeoutMs * SHARE_FOR_HANDING_BACK,
-      this.parts.road.revoke(partitions),
+      this.context.connection.cluster.runtime,
+      rebalanceTimeoutMs * REVOCATION_SHARE,
+      this.context.lifecycle.revoke(partitions),
       late,
     ).then(
       () => undefined,
       (error: Error) => error,
     );
-    return Promise.race([returned, standing.lost]);
+    return Promise.race([returned, member.lost]);
   }
 
-  async #loseSome(partitions: readonly TopicPartition[], error: Error): Promise<void> {
-    const { link, status, road } = this.parts;
+  async #losePartitions(partitions: readonly TopicPartition[], error: Error): Promise<void> {
+    const { connection, status, lifecycle } = this.context;
     status.report(error);
-    road.forfeit(partitions);
+    lifecycle.markLost(partitions);
     const late = (): Error => new FencedError(partitions, 'onLost does not end.');
     const { rebalanceTimeoutMs } = this.options;
-    await within(link.cluster.runtime, rebalanceTimeoutMs, road.tellLoss(), late).catch(
-      (tooLate: Error) => status.report(tooLate),
-    );
+    await within(
+      connection.cluster.runtime,
+      rebalanceTimeoutMs,
+      lifecycle.notifyLost(),
+      late,
+    ).catch((tooLate: Error) => status.report(tooLate));
   }
 
-  async #tellLoss(standing: ConsumerStanding, { error, forgetId, isFinal }: Loss): Promise<void> {
-    standing.stop();
-    this.#leaving.clear();
-    await this.#loseSome(this.#owned, error);
-    if (forgetId || isFinal) this.#standing = undefined;
-    if (isFinal) this.parts.fail(error);
+  async #onLost(
+    member: ConsumerMemberState,
+    { error, forgetId, isFinal }: MembershipLoss,
+  ): Promise<void> {
+    member.stop();
+    this.#revoking.clear();
+    await this.#losePartitions(this.#owned, error);
+    if (forgetId || isFinal) this.#member = undefined;
+    if (isFinal) this.context.fail(error);
     if (!this.#isClosing) await this.leave(LEAVE_TIMEOUT_MS);
   }
 }

@@ -1,13 +1,14 @@
 import { Backoff, Deferred, type Runtime, sleep, type Timer } from '../../../runtime/index.js';
-import { isRefusal, Refusal } from '../../broker/refusal.js';
+import { isRefusal, Refusal } from '../../broker/faults/refusal.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient, Identity } from './group-client.js';
-import type { StatusBoard } from './status-board.js';
+import type { ConsumerStatus } from './consumer-status.js';
 
 /** Why our time in a generation is over. */
-export type TenureEnd = { readonly kind: 'rebalance' } | Loss | { readonly kind: 'closing' };
+export type GenerationEnd =
+  { readonly kind: 'rebalance' } | MembershipLoss | { readonly kind: 'closing' };
 
-export interface Loss {
+export interface MembershipLoss {
   readonly kind: 'lost';
   readonly error: Error;
   /** The group does not know us any more. */
@@ -16,48 +17,48 @@ export interface Loss {
   readonly isFinal: boolean;
 }
 
-export interface TenureOptions {
+export interface GenerationOptions {
   readonly heartbeatIntervalMs: number;
   readonly sessionTimeoutMs: number;
   /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
   isJoining(): boolean;
 }
 
-const BRISK_MS = 500;
-const BRISK_BEATS = 10;
+const FAST_INTERVAL_MS = 500;
+const FAST_HEARTBEATS = 10;
 
 /**
  * Our membership in one generation, kept alive by heartbeats. It says once that a rebalance calls,
  * and goes on beating while partitions are handed back; it may be lost even then. Without an
  * answered heartbeat for a session time-out it ends by itself: the group has given us up.
  */
-export class Tenure {
-  readonly #ended = new Deferred<TenureEnd>();
-  readonly #lost = new Deferred<Loss>();
-  readonly #stop = new AbortController();
-  #lease: Timer;
-  #brisk: number;
+export class Generation {
+  readonly #ended = new Deferred<GenerationEnd>();
+  readonly #lost = new Deferred<MembershipLoss>();
+  readonly #stopped = new AbortController();
+  #sessionTimer: Timer;
+  #fastHeartbeatsLeft: number;
   #isEnding = false;
-  #loss: Loss | undefined;
+  #loss: MembershipLoss | undefined;
 
   constructor(
     readonly identity: Identity,
     /** Whether what is owned stays so while we join again. */
     readonly isCooperative: boolean,
     private readonly group: GroupClient,
-    private readonly options: TenureOptions,
+    private readonly options: GenerationOptions,
     private readonly runtime: Runtime,
-    private readonly status: StatusBoard,
+    private readonly status: ConsumerStatus,
     private readonly onFatal: (error: Error) => void,
   ) {
-    this.#lease = this.#newLease(options.sessionTimeoutMs);
+    this.#sessionTimer = this.#startSessionTimer(options.sessionTimeoutMs);
     // A cooperative group often needs a second round: it begins when a heartbeat tells of it.
-    this.#brisk = isCooperative ? BRISK_BEATS : 0;
-    void this.#beatOn(this.#stop.signal);
+    this.#fastHeartbeatsLeft = isCooperative ? FAST_HEARTBEATS : 0;
+    void this.#runHeartbeats(this.#stopped.signal);
   }
 
   /** The first reason to leave this generation. */
-  get ended(): Promise<TenureEnd> {
+  get ended(): Promise<GenerationEnd> {
     return this.#ended.promise;
   }
 
@@ -67,21 +68,21 @@ export class Tenure {
   }
 
   /** Resolves when what we own is somebody else's, which may be after a rebalance called. */
-  get lost(): Promise<Loss> {
+  get lost(): Promise<MembershipLoss> {
     return this.#lost.promise;
   }
 
-  get loss(): Loss | undefined {
+  get loss(): MembershipLoss | undefined {
     return this.#loss;
   }
 
   /** Aborts once the heartbeats have stopped. */
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#stopped.signal;
   }
 
-  end(reason: TenureEnd): void {
-    if (this.#stop.signal.aborted) return;
+  end(reason: GenerationEnd): void {
+    if (this.#stopped.signal.aborted) return;
     this.#isEnding = true;
     this.#ended.resolve(reason);
     if (reason.kind !== 'lost') return;
@@ -92,28 +93,28 @@ export class Tenure {
 
   /** No more heartbeats: we join again, or leave. */
   stop(): void {
-    this.#lease.cancel();
-    this.#stop.abort(new Error('The generation is over.'));
+    this.#sessionTimer.cancel();
+    this.#stopped.abort(new Error('The generation is over.'));
   }
 
   /** An answer for this generation that says we are out of it. */
-  fencedBy(refusal: Refusal): void {
-    this.end(lossBy(refusal));
+  onFenced(refusal: Refusal): void {
+    this.end(lossFrom(refusal));
   }
 
-  async #beatOn(signal: AbortSignal): Promise<void> {
+  async #runHeartbeats(signal: AbortSignal): Promise<void> {
     const { heartbeatIntervalMs } = this.options;
     const backoff = new Backoff(this.runtime, { initialMs: 50, maxMs: heartbeatIntervalMs });
     let pauseMs = this.#interval();
     while (!signal.aborted) {
       try {
         await sleep(this.runtime, pauseMs, signal);
-        await this.#beat(signal);
+        await this.#heartbeat(signal);
         backoff.reset();
         pauseMs = this.#interval();
       } catch (error) {
         if (signal.aborted) return;
-        this.#meet(error);
+        this.#handleError(error);
         pauseMs = Math.min(heartbeatIntervalMs, backoff.next());
       }
     }
@@ -121,10 +122,12 @@ export class Tenure {
 
   #interval(): number {
     const { heartbeatIntervalMs } = this.options;
-    return this.#brisk-- > 0 ? Math.min(BRISK_MS, heartbeatIntervalMs) : heartbeatIntervalMs;
+    return this.#fastHeartbeatsLeft-- > 0
+      ? Math.min(FAST_INTERVAL_MS, heartbeatIntervalMs)
+      : heartbeatIntervalMs;
   }
 
-  async #beat(signal: AbortSignal): Promise<void> {
+  async #heartbeat(signal: AbortSignal): Promise<void> {
     const { heartbeatIntervalMs, sessionTimeoutMs } = this.options;
     const sentAt = this.runtime.monotonic();
     const timeoutMs = Math.max(heartbeatIntervalMs, Math.floor(sessionTimeoutMs / 3));
@@ -135,23 +138,25 @@ export class Tenure {
       this.end({ kind: 'rebalance' });
     }
     this.status.recovered('group');
-    this.#lease.cancel();
+    this.#sessionTimer.cancel();
     if (!signal.aborted)
-      this.#lease = this.#newLease(sentAt + sessionTimeoutMs - this.runtime.monotonic());
+      this.#sessionTimer = this.#startSessionTimer(
+        sentAt + sessionTimeoutMs - this.runtime.monotonic(),
+      );
   }
 
-  #meet(error: unknown): void {
+  #handleError(error: unknown): void {
     if (error instanceof Refusal) {
       if (error.reason === 'ILLEGAL_GENERATION' && this.options.isJoining()) return;
       if (isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID'))
-        return this.fencedBy(error);
+        return this.onFenced(error);
     }
     const shown = toBrokerError(error);
-    if (isRetriable(shown)) this.status.trouble('group', shown);
+    if (isRetriable(shown)) this.status.retrying('group', shown);
     else this.onFatal(shown);
   }
 
-  #newLease(milliseconds: number): Timer {
+  #startSessionTimer(milliseconds: number): Timer {
     return this.runtime.setTimer(() => {
       const error = toBrokerError(
         new Refusal(
@@ -164,7 +169,7 @@ export class Tenure {
   }
 }
 
-export function lossBy(refusal: Refusal): Loss {
+export function lossFrom(refusal: Refusal): MembershipLoss {
   return {
     kind: 'lost',
     error: toBrokerError(refusal),

@@ -1,7 +1,7 @@
 import type { TopicDescription } from '../../../port/admin.js';
 import type { OffsetCommit } from '../../../port/consumer.js';
 import type { TopicPartition } from '../../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
 import {
   assignorNamed,
   encodePlan,
@@ -10,10 +10,14 @@ import {
   subscribedTopics,
   type PreviousAssignment,
 } from '../../../assignment/index.js';
-import type { MemberIdentity, OffsetAnswer, RefusedPartition } from '../../broker/coordinator.js';
-import type { BeatAnswer } from '../../broker/consumer-member.js';
-import type { JoinAnswer } from '../../broker/group-member.js';
-import type { Link, LinkCall } from '../link.js';
+import type {
+  MemberIdentity,
+  OffsetResult,
+  RefusedPartition,
+} from '../../broker/groups/coordinator.js';
+import type { ConsumerHeartbeatResponse } from '../../broker/groups/consumer-member.js';
+import type { JoinResponse } from '../../broker/groups/classic-member.js';
+import type { Connection, RequestLimits } from '../connection.js';
 
 /** Who we are to the group, as every request has to say. */
 export interface Identity {
@@ -22,7 +26,7 @@ export interface Identity {
 }
 
 /** What a member says of itself when it joins. */
-export interface Claim {
+export interface JoinClaim {
   readonly previous: PreviousAssignment | null;
   /** What it goes on working on meanwhile. */
   readonly held: PreviousAssignment | null;
@@ -39,42 +43,42 @@ export interface LeaderPlan {
 }
 
 const PROTOCOL_TYPE = 'consumer';
-const NOTHING_PLANNED: LeaderPlan = { shares: new Map() };
+const NO_PLAN: LeaderPlan = { shares: new Map() };
 
 /** The requests of one member to its group, in the formats that real clients use. */
 export class GroupClient {
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly options: ResolvedConsumerOptions,
   ) {}
 
-  join(memberId: string, claim: Claim, signal: AbortSignal): Promise<JoinAnswer> {
+  join(memberId: string, claim: JoinClaim, signal: AbortSignal): Promise<JoinResponse> {
     const { groupId, groupInstanceId, assignors, topics, sessionTimeoutMs, rebalanceTimeoutMs } =
       this.options;
     const request = {
       groupId,
       memberId,
       groupInstanceId,
-      clientId: this.link.clientId,
+      clientId: this.connection.clientId,
       sessionTimeoutMs,
       rebalanceTimeoutMs,
       protocolType: PROTOCOL_TYPE,
       protocols: memberProtocols({ assignors, topics, ...claim }),
     };
-    return this.link.call(
+    return this.connection.call(
       { operation: 'join', groupId, memberId },
-      () => this.link.cluster.groups.join(request),
+      () => this.connection.cluster.groups.join(request),
       // The answer comes when all have joined, which takes up to the rebalance time-out.
       { timeoutMs: rebalanceTimeoutMs + 5_000, signal },
     );
   }
 
   /** Who leads makes the plan for all; the others get theirs from it. */
-  async plan(answer: JoinAnswer, signal: AbortSignal): Promise<LeaderPlan> {
-    if (answer.leaderId !== answer.memberId) return NOTHING_PLANNED;
+  async plan(answer: JoinResponse, signal: AbortSignal): Promise<LeaderPlan> {
+    if (answer.leaderId !== answer.memberId) return NO_PLAN;
     const { members } = readGroupMembers(answer.members);
     const topics = subscribedTopics(members);
-    const partitionsOf = partitionCounts(await this.link.metadata(topics, { signal }));
+    const partitionsOf = partitionCounts(await this.connection.metadata(topics, { signal }));
     const plan = assignorNamed(answer.protocol).assign({ members, partitionsOf });
     return { shares: encodePlan(plan), basis: { topics, partitionsOf } };
   }
@@ -85,41 +89,45 @@ export class GroupClient {
     signal: AbortSignal,
   ): Promise<Buffer> {
     const member = this.#member(identity);
-    return this.link.call(
+    return this.connection.call(
       { operation: 'sync', groupId: member.groupId, memberId: member.memberId },
-      () => this.link.cluster.groups.sync(member, shares),
+      () => this.connection.cluster.groups.sync(member, shares),
       { timeoutMs: this.options.rebalanceTimeoutMs + 5_000, signal },
     );
   }
 
-  heartbeat(identity: Identity, call: LinkCall): Promise<void> {
+  heartbeat(identity: Identity, call: RequestLimits): Promise<void> {
     const { groupId } = this.options;
-    return this.link.call(
+    return this.connection.call(
       { operation: 'heartbeat', groupId, memberId: identity.memberId },
-      () => this.link.cluster.groups.heartbeat(this.#member(identity)),
+      () => this.connection.cluster.groups.heartbeat(this.#member(identity)),
       call,
     );
   }
 
   /** What a member by KIP-848 says and is told; the first one joins. */
-  beat(identity: Identity, owned: readonly TopicPartition[], call: LinkCall): Promise<BeatAnswer> {
+  consumerHeartbeat(
+    identity: Identity,
+    owned: readonly TopicPartition[],
+    call: RequestLimits,
+  ): Promise<ConsumerHeartbeatResponse> {
     const { groupId, groupInstanceId, topics, rebalanceTimeoutMs } = this.options;
     const { memberId, generation } = identity;
     const epoch = Math.max(generation, 0);
-    const { clientId } = this.link;
+    const { clientId } = this.connection;
     const said = { groupId, memberId, groupInstanceId, clientId, topics, rebalanceTimeoutMs };
-    return this.link.call(
+    return this.connection.call(
       { operation: epoch === 0 ? 'join' : 'heartbeat', groupId, memberId },
-      () => this.link.cluster.groups.beat({ ...said, epoch, owned }),
+      () => this.connection.cluster.groups.consumerHeartbeat({ ...said, epoch, owned }),
       call,
     );
   }
 
   leave(memberId: string, timeoutMs: number): Promise<void> {
     const { groupId } = this.options;
-    return this.link.call(
+    return this.connection.call(
       { operation: 'leave', groupId, memberId },
-      () => this.link.cluster.groups.leave(groupId, memberId),
+      () => this.connection.cluster.groups.leave(groupId, memberId),
       { timeoutMs },
     );
   }
@@ -130,10 +138,10 @@ export class GroupClient {
     signal: AbortSignal,
   ): Promise<readonly RefusedPartition[]> {
     const { groupId } = this.options;
-    const { cluster, clientId } = this.link;
+    const { cluster, clientId } = this.connection;
     const { memberId } = identity;
     const scope = { operation: 'commit', groupId, memberId, partitions: offsets } as const;
-    return this.link.call(
+    return this.connection.call(
       scope,
       () =>
         cluster.groups.commit(this.#member(identity), offsets, (partition) =>
@@ -146,11 +154,11 @@ export class GroupClient {
   committed(
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
-  ): Promise<readonly OffsetAnswer[]> {
+  ): Promise<readonly OffsetResult[]> {
     const { groupId } = this.options;
-    return this.link.call(
+    return this.connection.call(
       { operation: 'fetch-offsets', groupId, partitions },
-      () => this.link.cluster.groups.committed(groupId, partitions),
+      () => this.connection.cluster.groups.committed(groupId, partitions),
       { signal },
     );
   }

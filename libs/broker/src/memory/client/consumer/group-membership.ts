@@ -1,16 +1,16 @@
 import type { Identity } from './group-client.js';
-import type { Tenure } from './generation.js';
+import type { Generation } from './generation.js';
 
 /** As what commits are made. */
-export type Standing = Pick<Tenure, 'identity' | 'fencedBy' | 'stop'>;
+export type CurrentMember = Pick<Generation, 'identity' | 'onFenced' | 'stop'>;
 
 /** What a session needs of its membership, by whichever protocol. */
 export interface GroupMembership {
   readonly identity: Identity;
   /** undefined while not a member. */
-  readonly tenure: Standing | undefined;
+  readonly current: CurrentMember | undefined;
   /** Whether the group may have gone on from there with us: what is owned may be ours later too. */
-  hasGoneOn(tenure: Standing): boolean;
+  mayStillOwn(current: CurrentMember): boolean;
   /** Stays as long as the session lasts, then hands back. Ends without throwing. */
   run(onFirstAssignment: () => void): Promise<void>;
   /** What is under way is abandoned; what is owned is handed back. */

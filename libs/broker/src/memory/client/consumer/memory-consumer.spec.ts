@@ -8,9 +8,9 @@ import {
   TopicRecreatedError,
 } from '../../../port/errors.js';
 import { Deferred } from '../../../runtime/index.js';
-import { watched } from '../../broker/cluster-under-test.spec-support.js';
+import { observe } from '../../broker/test-cluster.spec-support.js';
 import { memory } from '../../memory-driver.js';
-import { GroupWorld, type MemberUnderTest } from './member-under-test.spec-support.js';
+import { TestGroup, type TestMember } from './test-group.spec-support.js';
 
 const first = { topic: 't', partition: 0 };
 const valuesOf = (records: readonly { value: Buffer | null }[]) =>
@@ -18,18 +18,18 @@ const valuesOf = (records: readonly { value: Buffer | null }[]) =>
 
 describe('A member in virtual time', () => {
   it('stays one through an hour of nothing, and its waits are all virtual', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     const { generation } = member.session;
     await world.runtime.advance(3_600_000);
     expect(member.session.status).toMatchObject({ state: 'stable', generation });
-    expect(member.told).toEqual(['assigned t-0']);
+    expect(member.callbacks).toEqual(['assigned t-0']);
   });
 
   it('leaves no timer behind when it is closed', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
-    const poll = watched(member.session.poll(1));
+    const poll = observe(member.session.poll(1));
     await world.runtime.advance(100);
     await member.session.close();
     await world.runtime.settle();
@@ -38,7 +38,7 @@ describe('A member in virtual time', () => {
   });
 
   it('lets the rest of the process live while it polls a log without end', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     await world.write(...Array.from({ length: 5_000 }, (_, index) => String(index)));
     const member = await world.join();
     let turns = 0;
@@ -53,12 +53,12 @@ describe('A member in virtual time', () => {
 
 describe('A start that is stored by itself', () => {
   it('comes before the first record: it cannot take back what is committed of that', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const slow = { operation: 'commit', groupId: 'g' } as const;
     world.broker.faults.delayRequests(slow, 1_000, { times: 1 });
     const member = await world.join({ offsetReset: 'latest' });
     await world.write('a');
-    const poll = watched(member.session.poll(1));
+    const poll = observe(member.session.poll(1));
     await world.runtime.advance(500);
     expect(poll.ended).toBe(false);
     await world.runtime.advance(1_000);
@@ -68,32 +68,34 @@ describe('A start that is stored by itself', () => {
 
 describe('Without its group', () => {
   it('a member whose heartbeats are lost gives up after the session time-out, and joins anew', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join({ sessionTimeoutMs: 6_000 });
     const { memberId } = member.session;
     const fault = world.broker.faults.dropHeartbeats({ groupId: 'g' });
     await world.runtime.advance(5_000);
-    expect(member.told).toEqual(['assigned t-0']);
-    await world.until(() => member.told.includes('lost t-0'));
+    expect(member.callbacks).toEqual(['assigned t-0']);
+    await world.until(() => member.callbacks.includes('lost t-0'));
     expect(fault.hits).toBeGreaterThan(0);
     fault.lift();
-    await world.until(() => member.told.length === 3 && member.session.status.state === 'stable');
-    expect(member.told).toEqual(['assigned t-0', 'lost t-0', 'assigned t-0']);
+    await world.until(
+      () => member.callbacks.length === 3 && member.session.status.state === 'stable',
+    );
+    expect(member.callbacks).toEqual(['assigned t-0', 'lost t-0', 'assigned t-0']);
     expect(member.session.memberId).not.toBe(memberId);
   });
 
   it('a member that was thrown out is fenced by its next commit', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     world.broker.faults.expireSession('g', member.session.memberId);
     const commit = member.session.commit([{ ...first, offset: 1 }]);
     await expect(commit).rejects.toBeInstanceOf(FencedError);
-    await world.until(() => member.told.length === 3);
-    expect(member.told[1]).toBe('lost t-0');
+    await world.until(() => member.callbacks.length === 3);
+    expect(member.callbacks[1]).toBe('lost t-0');
   });
 
   it('a member goes through a lost coordinator as if nothing were, but says so', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join({ sessionTimeoutMs: 30_000, heartbeatIntervalMs: 1_000 });
     const fault = world.broker.faults.loseCoordinator('g');
     await world.runtime.advance(5_000);
@@ -103,11 +105,11 @@ describe('Without its group', () => {
     });
     fault.lift();
     await world.until(() => member.session.status.state === 'stable');
-    expect(member.told).toEqual(['assigned t-0']);
+    expect(member.callbacks).toEqual(['assigned t-0']);
   });
 
   it('a loss during onAssigned does not wait for it, and nothing is handed out before it is ours again', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     await world.write('a');
     let entered = 0;
     const member = world.member(
@@ -120,11 +122,11 @@ describe('Without its group', () => {
     member.start();
     await world.until(() => entered === 1);
     world.broker.faults.expireSession('g', member.session.memberId);
-    const commit = watched(member.session.commit([{ ...first, offset: 1 }]));
+    const commit = observe(member.session.commit([{ ...first, offset: 1 }]));
     await world.until(() => commit.ended);
     expect(commit.error).toBeInstanceOf(FencedError);
-    await world.until(() => member.told.length === 3);
-    expect(member.told).toEqual(['assigned t-0', 'lost t-0', 'assigned t-0']);
+    await world.until(() => member.callbacks.length === 3);
+    expect(member.callbacks).toEqual(['assigned t-0', 'lost t-0', 'assigned t-0']);
     expect(valuesOf(await world.poll(member))).toEqual(['a']);
     release();
     expect(await pollFor(world, member)).toEqual([]);
@@ -133,50 +135,50 @@ describe('Without its group', () => {
 
 describe('A commit', () => {
   it('is repeated while the coordinator is away', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     world.broker.faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR', { times: 2 });
-    const commit = watched(member.session.commit([{ ...first, offset: 3 }]));
+    const commit = observe(member.session.commit([{ ...first, offset: 3 }]));
     await world.until(() => commit.ended);
     expect(commit.error).toBeUndefined();
     expect((await member.session.committed([first]))[0]?.offset).toBe(3);
   });
 
   it('whose answer is lost is sent again', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     const fault = world.broker.faults.loseAnswers({ operation: 'commit' }, { times: 1 });
-    const commit = watched(member.session.commit([{ ...first, offset: 3 }]));
+    const commit = observe(member.session.commit([{ ...first, offset: 3 }]));
     await world.until(() => commit.ended);
     expect([commit.error, fault.hits]).toEqual([undefined, 1]);
   });
 
   it('that waits behind another cannot be overtaken by an older one', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     world.broker.faults.delayRequests({ operation: 'commit' }, 500, { times: 1 });
     const commits = [1, 2, 3].map((offset) =>
-      watched(member.session.commit([{ ...first, offset }])),
+      observe(member.session.commit([{ ...first, offset }])),
     );
     await world.until(() => commits.every(({ ended }) => ended));
     expect((await member.session.committed([first]))[0]?.offset).toBe(3);
   });
 
   it('of one assignment never counts in the next, though the partition is ours again', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     const held = world.broker.faults.delayRequests({ operation: 'commit' }, 60_000, { times: 1 });
-    const commits = [1, 2].map((offset) => watched(member.session.commit([{ ...first, offset }])));
+    const commits = [1, 2].map((offset) => observe(member.session.commit([{ ...first, offset }])));
     await world.until(() => held.hits === 1);
     world.broker.faults.expireSession('g', member.session.memberId);
-    await world.until(() => member.told.length === 3);
+    await world.until(() => member.callbacks.length === 3);
     await world.until(() => commits.every(({ ended }) => ended));
     for (const { error } of commits) expect(error).toBeInstanceOf(FencedError);
     expect(await member.session.committed([first])).toEqual([]);
   });
 
   it('is refused for one partition only, by its limit of UTF-16 units', async () => {
-    const world = new GroupWorld(2);
+    const world = new TestGroup(2);
     const member = await world.join();
     const error: unknown = await member.session
       .commit([
@@ -194,7 +196,7 @@ describe('Trouble in one partition', () => {
   it.each(['earliest', 'latest'] as const)(
     'a log that was cut back behind what was read is read on from there, and that is told: %s',
     async (offsetReset) => {
-      const world = new GroupWorld();
+      const world = new TestGroup();
       const resets: PositionReset[] = [];
       const onReset = (reset: PositionReset): void => void resets.push(reset);
       await world.write('a', 'b');
@@ -215,7 +217,7 @@ describe('Trouble in one partition', () => {
   );
 
   it('a log that was cut back behind a place that was sought is noticed, too', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const resets: PositionReset[] = [];
     const member = await world.join({}, { onReset: (reset) => void resets.push(reset) });
     await world.write('a');
@@ -232,7 +234,7 @@ describe('Trouble in one partition', () => {
   });
 
   it('a log that was cut back behind what was read stops it where the policy is none', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const setUp = await world.join();
     await setUp.session.commit([{ ...first, offset: 0 }]);
     await setUp.session.close();
@@ -251,12 +253,12 @@ describe('Trouble in one partition', () => {
   });
 
   it('a broken batch stops it with the way around, and a seek goes there', async () => {
-    const world = new GroupWorld(2);
+    const world = new TestGroup(2);
     for (const value of ['a', 'broken', 'c']) await world.write(value);
     await world.send([{ topic: 't', partition: 1, value: 'other' }]);
     world.broker.faults.corrupt(first, 1);
     const member = await world.join();
-    const polled = watched(member.session.poll(1));
+    const polled = observe(member.session.poll(1));
     await world.until(() => polled.ended);
     const seen = [...(polled.result ?? [])];
     while (member.stops.length === 0) seen.push(...(await pollFor(world, member)));
@@ -269,7 +271,7 @@ describe('Trouble in one partition', () => {
   });
 
   it('a topic that was deleted and created again stops it until a seek', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     await world.write('old');
     const member = await world.join();
     await world.poll(member);
@@ -284,7 +286,7 @@ describe('Trouble in one partition', () => {
   });
 
   it('no leader: it waits and says so, and loses nothing', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
     const fault = world.broker.faults.loseLeader('t', 0);
     await world.until(() => member.session.status.state === 'retrying');
@@ -297,15 +299,15 @@ describe('Trouble in one partition', () => {
 
 describe('What a session notices', () => {
   it('new partitions are shared out', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join();
-    world.broker.cluster.topics.grow('t', 3);
+    world.broker.cluster.topics.addPartitions('t', 3);
     await world.until(() => member.session.assignment().length === 3);
-    expect(member.told).toEqual(['assigned t-0', 'assigned t-1 t-2']);
+    expect(member.callbacks).toEqual(['assigned t-0', 'assigned t-1 t-2']);
   });
 
   it('a deleted topic is a status, and its successor is read from the start', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     await world.write('old');
     const member = await world.join();
     await world.poll(member);
@@ -320,7 +322,7 @@ describe('What a session notices', () => {
   });
 
   it('an offset that a transaction is about to move is waited for', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     await world.write('a', 'b');
     const producer = memory({ broker: world.broker }).producer({ transactionalId: 't' });
     const transaction = await producer.transaction();
@@ -336,7 +338,7 @@ describe('What a session notices', () => {
   });
 
   it('a refused permission is said, and tried again slowly until it is granted', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     world.broker.faults.refuse({ operation: 'join' }, 'GROUP_AUTHORIZATION_FAILED', { times: 3 });
     const member = world.member();
     const started = member.start();
@@ -354,25 +356,25 @@ describe('What a session notices', () => {
 
 describe('Closing', () => {
   it('is bounded, though onRevoked never ends', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const member = await world.join(
       { rebalanceTimeoutMs: 5_000 },
       { onRevoked: () => new Promise(() => undefined) },
     );
-    const closed = watched(member.session.close());
+    const closed = observe(member.session.close());
     await world.runtime.advance(4_499);
     expect(closed.ended).toBe(false);
     await world.runtime.advance(1);
     expect([closed.ended, member.session.status.state]).toEqual([true, 'closed']);
-    expect(member.told).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
+    expect(member.callbacks).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
   });
 
   it('waits 5 s at most for where its partitions start to be stored', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const options = { offsetReset: 'latest', rebalanceTimeoutMs: 60_000 } as const;
     world.broker.faults.refuse({ operation: 'commit' }, 'NOT_COORDINATOR');
     const member = await world.join(options);
-    const closed = watched(member.session.close());
+    const closed = observe(member.session.close());
     await world.runtime.advance(4_900);
     expect(closed.ended).toBe(false);
     await world.runtime.advance(1_000);
@@ -380,7 +382,7 @@ describe('Closing', () => {
   });
 
   it('gives the partitions to the others at once', async () => {
-    const world = new GroupWorld(2);
+    const world = new TestGroup(2);
     const [one, other] = [await world.join(), await world.join()];
     await world.until(() => one.session.assignment().length === 1);
     await one.session.close();
@@ -391,9 +393,9 @@ describe('Closing', () => {
 });
 
 /** What comes within a second, if anything. */
-async function pollFor(world: GroupWorld, { session }: MemberUnderTest) {
+async function pollFor(world: TestGroup, { session }: TestMember) {
   const abort = new AbortController();
-  const poll = watched(session.poll(1, abort.signal));
+  const poll = observe(session.poll(1, abort.signal));
   await world.runtime.advance(1_000);
   abort.abort();
   await world.runtime.settle();
@@ -402,7 +404,7 @@ async function pollFor(world: GroupWorld, { session }: MemberUnderTest) {
 
 describe('A revocation', () => {
   it('may take longer than the session: heartbeats go on, and its commit is stored', async () => {
-    const world = new GroupWorld(2);
+    const world = new TestGroup(2);
     const handBack = new Deferred();
     const options = {
       assignors: ['sticky'],
@@ -418,15 +420,18 @@ describe('A revocation', () => {
     const other = world.member(options);
     const joined = other.start();
     await world.runtime.advance(20_000);
-    expect([joined.ended, member.told]).toEqual([false, ['assigned t-0 t-1', 'revoked t-0 t-1']]);
+    expect([joined.ended, member.callbacks]).toEqual([
+      false,
+      ['assigned t-0 t-1', 'revoked t-0 t-1'],
+    ]);
     handBack.resolve();
     await world.until(() => joined.ended && member.session.status.state === 'stable');
-    expect(member.told.filter((line) => line.startsWith('lost'))).toEqual([]);
+    expect(member.callbacks.filter((line) => line.startsWith('lost'))).toEqual([]);
     expect((await member.session.committed([first]))[0]?.offset).toBe(1);
   });
 
   it('that takes longer than the rebalance is fenced, and the loss is told meanwhile', async () => {
-    const world = new GroupWorld();
+    const world = new TestGroup();
     const handBack = new Deferred();
     const options = {
       assignors: ['sticky'],
@@ -440,7 +445,7 @@ describe('A revocation', () => {
     await world.until(() => member.session.assignment().length === 0);
     const commit = member.session.commit([{ ...first, offset: 1 }]);
     await expect(commit).rejects.toBeInstanceOf(FencedError);
-    expect(member.told.slice(0, 3)).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
+    expect(member.callbacks.slice(0, 3)).toEqual(['assigned t-0', 'revoked t-0', 'lost t-0']);
     handBack.resolve();
   });
 });

@@ -13,27 +13,27 @@ import {
   TopicRecreatedError,
 } from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
 import { abortable, Deferred, sleep, within } from '../../../runtime/index.js';
-import { Bell } from '../notifier.js';
-import type { Link } from '../link.js';
-import { nameOf } from '../partition-name.js';
+import { Notifier } from '../notifier.js';
+import type { Connection } from '../connection.js';
+import { partitionName } from '../../../port/topic-partition.js';
 import { toBrokerError } from '../refusal-errors.js';
-import { AssignmentRoad } from './assignment-road.js';
+import { PartitionLifecycle } from './partition-lifecycle.js';
 import { Committer } from './committer.js';
 import { GroupClient } from './group-client.js';
 import { ConsumerMembership } from './consumer-membership.js';
 import type { GroupMembership } from './group-membership.js';
-import { Membership } from './membership.js';
+import { ClassicMembership } from './classic-membership.js';
 import { Ownership } from './ownership.js';
 import { PartitionGrowth } from './partition-growth.js';
 import { PartitionRecovery } from './partition-recovery.js';
-import { RecordHandout } from './record-handout.js';
-import { RecordIntake } from './record-intake.js';
-import type { SessionParts } from './session-parts.js';
+import { RecordPoller } from './record-poller.js';
+import { RecordFetcher } from './record-fetcher.js';
+import type { SessionContext } from './session-context.js';
 import { StartPositions } from './start-positions.js';
 import { StartSearch } from './start-search.js';
-import { StatusBoard } from './status-board.js';
+import { ConsumerStatus } from './consumer-status.js';
 import { TopicWatch } from './topic-watch.js';
 
 export interface MemoryConsumerSettings {
@@ -45,68 +45,79 @@ const LEAVE_TIMEOUT_MS = 1_000;
 
 /** One member of a group on a memory broker: joins membership, intake and commits into the port's session. */
 export class MemoryConsumer implements ConsumerSession {
-  readonly #parts: SessionParts;
-  readonly #road: AssignmentRoad;
+  readonly #context: SessionContext;
+  readonly #lifecycle: PartitionLifecycle;
   readonly #membership: GroupMembership;
   readonly #committer: Committer;
-  readonly #intake: RecordIntake;
-  readonly #handout: RecordHandout;
+  readonly #fetcher: RecordFetcher;
+  readonly #poller: RecordPoller;
   readonly #recovery: PartitionRecovery;
   readonly #topics: TopicWatch;
   readonly #starts: StartPositions;
   readonly #growth: PartitionGrowth;
   readonly #started = new Deferred();
   readonly #ending = new AbortController();
-  #life: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #failure: Error | undefined;
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly options: ResolvedConsumerOptions,
     private readonly settings: MemoryConsumerSettings,
   ) {
-    const { runtime } = link.cluster;
-    this.#parts = {
+    const { runtime } = connection.cluster;
+    this.#context = {
       ownership: new Ownership(),
-      status: new StatusBoard(runtime, settings.logger),
-      bell: new Bell(),
-      wake: () => this.#intake.wake(),
-      keep: (starts) => this.#keep(starts),
-      stop: (owned, error) => void this.#road.stop(owned, error),
+      status: new ConsumerStatus(runtime, settings.logger),
+      notifier: new Notifier(),
+      wake: () => this.#fetcher.wake(),
+      commitStarts: (starts) => this.#commitStarts(starts),
+      stop: (owned, error) => void this.#lifecycle.stop(owned, error),
       outOfRange: (owned) => void this.#recovery.outOfRange(owned),
       truncated: (owned, end) => void this.#recovery.truncated(owned, end),
       topicChanged: (owned) => void this.#recovery.topicChanged(owned),
       fail: (error) => this.#fail(error),
-      rest: (milliseconds, signal) =>
+      delay: (milliseconds, signal) =>
         sleep(runtime, milliseconds, signal).catch((error: unknown) => {
           if (!signal.aborted) throw error;
         }),
     };
-    const group = new GroupClient(link, options);
-    this.#growth = new PartitionGrowth(link, group, options);
-    this.#starts = new StartPositions(link, group, options, this.#growth);
-    this.#topics = new TopicWatch(link, options.topics, this.#parts, settings.metadataMaxAgeMs);
-    this.#road = new AssignmentRoad(
-      this.#parts,
-      new StartSearch(this.#parts, link, this.#starts, this.#topics),
+    const group = new GroupClient(connection, options);
+    this.#growth = new PartitionGrowth(connection, group, options);
+    this.#starts = new StartPositions(connection, group, options, this.#growth);
+    this.#topics = new TopicWatch(
+      connection,
+      options.topics,
+      this.#context,
+      settings.metadataMaxAgeMs,
+    );
+    this.#lifecycle = new PartitionLifecycle(
+      this.#context,
+      new StartSearch(this.#context, connection, this.#starts, this.#topics),
       { runtime, rebalanceTimeoutMs: options.rebalanceTimeoutMs },
     );
-    this.#intake = new RecordIntake(link, options, this.#parts);
-    this.#handout = new RecordHandout(this.#parts, link.cluster.network, () => this.#intake.wake());
-    const [starts, topics, road] = [this.#starts, this.#topics, this.#road];
+    this.#fetcher = new RecordFetcher(connection, options, this.#context);
+    this.#poller = new RecordPoller(this.#context, connection.cluster.network, () =>
+      this.#fetcher.wake(),
+    );
+    const [starts, topics, lifecycle] = [this.#starts, this.#topics, this.#lifecycle];
     this.#recovery = new PartitionRecovery({
-      ...this.#parts,
+      ...this.#context,
       starts,
       topics,
-      road,
+      lifecycle,
       logger: settings.logger,
       signal: this.#ending.signal,
     });
-    const ByProtocol = options.groupProtocol === 'consumer' ? ConsumerMembership : Membership;
-    this.#membership = new ByProtocol({ ...this.#parts, link, group, topics, road }, options);
-    const patienceMs = 2 * link.requestTimeoutMs;
-    this.#committer = new Committer(group, this.#parts, this.#membership, runtime, patienceMs);
+    const ByProtocol =
+      options.groupProtocol === 'consumer' ? ConsumerMembership : ClassicMembership;
+    this.#membership = new ByProtocol(
+      { ...this.#context, connection, group, topics, lifecycle },
+      options,
+    );
+    const patienceMs = 2 * connection.requestTimeoutMs;
+    this.#committer = new Committer(group, this.#context, this.#membership, runtime, patienceMs);
   }
 
   get memberId(): string {
@@ -118,20 +129,20 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   get status(): SessionStatus {
-    return this.#parts.status.status;
+    return this.#context.status.status;
   }
 
   onStatus(listener: (status: SessionStatus) => void): () => void {
-    return this.#parts.status.subscribe(listener);
+    return this.#context.status.subscribe(listener);
   }
 
   async start(listener: AssignmentListener, signal?: AbortSignal): Promise<void> {
-    if (this.#closing) throw closed();
-    if (this.#life)
+    if (this.#closing) throw closedError();
+    if (this.#running)
       throw new InvalidOptionError('This session was started already: make another one.');
     signal?.throwIfAborted();
-    this.#road.listen(listener);
-    this.#life = this.#live();
+    this.#lifecycle.listen(listener);
+    this.#running = this.#run();
     try {
       await abortable(this.#started.promise, signal);
     } catch (error) {
@@ -141,51 +152,51 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   poll(...asked: Parameters<ConsumerSession['poll']>): Promise<readonly BrokerRecord[]> {
-    return this.#handout.poll(...asked);
+    return this.#poller.poll(...asked);
   }
 
   pause(partitions: readonly TopicPartition[]): void {
-    this.#parts.ownership.pause(partitions);
+    this.#context.ownership.pause(partitions);
   }
 
   resume(partitions: readonly TopicPartition[]): void {
-    this.#parts.ownership.resume(partitions);
-    this.#intake.wake();
+    this.#context.ownership.resume(partitions);
+    this.#fetcher.wake();
   }
 
   paused(): readonly TopicPartition[] {
-    return this.#parts.ownership.paused();
+    return this.#context.ownership.paused();
   }
 
   seek({ topic, partition }: TopicPartition, offset: number): void {
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new InvalidOptionError(`seek needs a whole number from 0 on, not ${offset}.`);
-    const owned = this.#parts.ownership.get({ topic, partition });
+    const owned = this.#context.ownership.get({ topic, partition });
     if (!owned)
       throw new FencedError(
         [{ topic, partition }],
-        `There is no seeking in ${nameOf({ topic, partition })}: this member does not own it.`,
+        `There is no seeking in ${partitionName({ topic, partition })}: this member does not own it.`,
       );
     if (owned.stopped instanceof TopicRecreatedError)
       owned.topicId = this.#topics.idOf(topic) ?? owned.topicId;
     owned.moveTo(offset);
-    this.#intake.wake();
+    this.#fetcher.wake();
   }
 
   position(partition: TopicPartition): number | undefined {
-    const position = this.#parts.ownership.get(partition)?.position;
+    const position = this.#context.ownership.get(partition)?.position;
     return position === -1 ? undefined : position;
   }
 
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
-    if (this.status.state === 'closed') throw closed();
+    if (this.status.state === 'closed') throw closedError();
     await this.#committer.commit(offsets, this.#ending.signal);
   }
 
   async committed(
     partitions: readonly TopicPartition[],
   ): Promise<readonly (TopicPartition & CommittedOffset)[]> {
-    if (this.status.state === 'closed') throw closed();
+    if (this.status.state === 'closed') throw closedError();
     const known = await this.#starts
       .committed(partitions, this.#ending.signal)
       .catch((error: unknown) => {
@@ -198,7 +209,7 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   assignment(): readonly TopicPartition[] {
-    return this.#parts.ownership.list();
+    return this.#context.ownership.list();
   }
 
   topicId(topic: string): string | null {
@@ -211,7 +222,7 @@ export class MemoryConsumer implements ConsumerSession {
   }
 
   /** Whoever reads later starts there too, unless something newer is committed. */
-  #keep(starts: readonly OffsetCommit[]): Promise<void> {
+  #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts, this.#ending.signal).catch((error: unknown) => {
       this.settings.logger?.warn('Where partitions start could not be committed', {
         error: (error as Error).message,
@@ -219,46 +230,46 @@ export class MemoryConsumer implements ConsumerSession {
     });
   }
 
-  async #live(): Promise<void> {
-    const intake = this.#intake.run(this.#ending.signal);
-    await this.#growth.look(this.#ending.signal);
+  async #run(): Promise<void> {
+    const intake = this.#fetcher.run(this.#ending.signal);
+    await this.#growth.takeSnapshot(this.#ending.signal);
     await this.#membership.run(() => this.#started.resolve());
-    await this.#committer.idle();
+    await this.#committer.whenIdle();
     await this.#membership.leave(LEAVE_TIMEOUT_MS);
-    this.#ending.abort(closed());
-    this.#parts.bell.ring();
+    this.#ending.abort(closedError());
+    this.#context.notifier.notify();
     await intake;
   }
 
   async #close(): Promise<void> {
-    const { runtime } = this.link.cluster;
-    this.#started.reject(this.#failure ?? closed());
-    for (const owned of this.#parts.ownership.all()) owned.isServed = false;
-    this.#handout.end(closed());
+    const { runtime } = this.connection.cluster;
+    this.#started.reject(this.#failure ?? closedError());
+    for (const owned of this.#context.ownership.all()) owned.isServed = false;
+    this.#poller.end(closedError());
     this.#membership.close();
     const boundMs = this.options.rebalanceTimeoutMs + LEAVE_TIMEOUT_MS;
     const late = (): Error => new Error(`Closing took longer than ${boundMs} ms.`);
-    await within(runtime, boundMs, this.#life ?? Promise.resolve(), late).catch((error: Error) =>
+    await within(runtime, boundMs, this.#running ?? Promise.resolve(), late).catch((error: Error) =>
       this.settings.logger?.warn('The session was closed by force', { error: error.message }),
     );
-    this.#ending.abort(closed());
-    this.#membership.tenure?.stop();
-    this.#parts.ownership.remove(this.#parts.ownership.list());
-    this.#parts.bell.ring();
-    this.#parts.status.closed();
+    this.#ending.abort(closedError());
+    this.#membership.current?.stop();
+    this.#context.ownership.remove(this.#context.ownership.list());
+    this.#context.notifier.notify();
+    this.#context.status.closed();
   }
 
   /** Beyond mending: what is owned is handed back, and the group goes on without us. */
   #fail(error: Error): void {
     if (this.#failure) return;
     this.#failure = error;
-    this.#parts.status.failed(error);
+    this.#context.status.failed(error);
     this.#started.reject(error);
-    this.#handout.end(error);
+    this.#poller.end(error);
     this.#membership.close();
   }
 }
 
-function closed(): ClosedError {
+function closedError(): ClosedError {
   return new ClosedError('This session was closed: make another one.');
 }

@@ -4,7 +4,7 @@ import {
   type PartitionError,
 } from '../../../port/errors.js';
 import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
-import { EpochTrail, type RecordBatchReader } from '../../../records/index.js';
+import { LeaderEpochHistory, type RecordBatchReader } from '../../../records/index.js';
 
 /** One partition while it is ours. Assigned again, it is another object: nothing of the old life reaches it. */
 export class OwnedPartition implements TopicPartition {
@@ -18,12 +18,12 @@ export class OwnedPartition implements TopicPartition {
   topicId = '';
   stopped: PartitionError | undefined;
   /** Not asked for while something about it is being found out. */
-  isHeld = false;
+  isSuspended = false;
   /** Who wrote what was handed out. */
-  readonly trail = new EpochTrail();
+  readonly epochs = new LeaderEpochHistory();
   #position = -1;
   #reader: RecordBatchReader | undefined;
-  readonly #leaving = new AbortController();
+  readonly #released = new AbortController();
 
   constructor({ topic, partition }: TopicPartition) {
     this.topic = topic;
@@ -31,22 +31,22 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /** Aborts once it is handed back or lost. */
-  get leaving(): AbortSignal {
-    return this.#leaving.signal;
+  get released(): AbortSignal {
+    return this.#released.signal;
   }
 
   /** No further record of it is handed out. */
-  leave(): void {
+  release(): void {
     this.isServed = false;
-    this.#leaving.abort(new Error('The partition is handed back or lost.'));
+    this.#released.abort(new Error('The partition is handed back or lost.'));
   }
 
   /** Where reading starts, and in which topic. A seek that came before wins. */
-  begin(topicId: string, position: number, lastEpoch: number): void {
+  startAt(topicId: string, position: number, lastEpoch: number): void {
     this.topicId = topicId;
     if (this.#position !== -1) return;
     this.#position = position;
-    this.trail.begin(position, lastEpoch);
+    this.epochs.startAt(position, lastEpoch);
   }
 
   get position(): number {
@@ -59,15 +59,15 @@ export class OwnedPartition implements TopicPartition {
 
   get wantsRecords(): boolean {
     return (
-      this.isServed && this.#reader === undefined && this.stopped === undefined && !this.isHeld
+      this.isServed && this.#reader === undefined && this.stopped === undefined && !this.isSuspended
     );
   }
 
   moveTo(offset: number): void {
     const isAnotherLog =
       this.stopped instanceof LogTruncatedError || this.stopped instanceof TopicRecreatedError;
-    if (offset <= this.position && !isAnotherLog) this.trail.cutTo(offset);
-    else this.trail.begin(offset, -1);
+    if (offset <= this.position && !isAnotherLog) this.epochs.truncateTo(offset);
+    else this.epochs.startAt(offset, -1);
     this.#reader = undefined;
     this.#position = offset;
     this.stopped = undefined;
@@ -84,7 +84,7 @@ export class OwnedPartition implements TopicPartition {
   }
 
   /** Drops what was fetched; it is fetched again from where it stands. */
-  forgetFetched(): void {
+  dropFetched(): void {
     this.#position = this.position;
     this.#reader = undefined;
   }
@@ -95,8 +95,8 @@ export class OwnedPartition implements TopicPartition {
     if (!reader) return [];
     const { position } = reader;
     const records = reader.next(max, maxBytes);
-    this.trail.follow(position, records, reader.leaderEpoch);
-    if (reader.done) this.forgetFetched();
+    this.epochs.append(position, records, reader.leaderEpoch);
+    if (reader.done) this.dropFetched();
     return records;
   }
 }

@@ -1,5 +1,5 @@
 import type { TopicPartition } from '../../../port/record.js';
-import { nameOf } from '../partition-name.js';
+import { partitionName } from '../../../port/topic-partition.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 /** What is ours now, in the order in which it is served, and the pauses, which outlive an assignment. */
@@ -8,18 +8,18 @@ export class Ownership {
   readonly #pauses = new Set<string>();
 
   add(partitions: readonly OwnedPartition[]): void {
-    for (const each of partitions) this.#owned.set(nameOf(each), each);
+    for (const each of partitions) this.#owned.set(partitionName(each), each);
   }
 
   remove(partitions: readonly TopicPartition[]): void {
     for (const each of partitions) {
-      this.get(each)?.leave();
-      this.#owned.delete(nameOf(each));
+      this.get(each)?.release();
+      this.#owned.delete(partitionName(each));
     }
   }
 
   get(partition: TopicPartition): OwnedPartition | undefined {
-    return this.#owned.get(nameOf(partition));
+    return this.#owned.get(partitionName(partition));
   }
 
   all(): readonly OwnedPartition[] {
@@ -31,15 +31,15 @@ export class Ownership {
   }
 
   pause(partitions: readonly TopicPartition[]): void {
-    for (const each of partitions) this.#pauses.add(nameOf(each));
+    for (const each of partitions) this.#pauses.add(partitionName(each));
   }
 
   resume(partitions: readonly TopicPartition[]): void {
-    for (const each of partitions) this.#pauses.delete(nameOf(each));
+    for (const each of partitions) this.#pauses.delete(partitionName(each));
   }
 
   isPaused(partition: TopicPartition): boolean {
-    return this.#pauses.has(nameOf(partition));
+    return this.#pauses.has(partitionName(partition));
   }
 
   paused(): readonly TopicPartition[] {
@@ -58,7 +58,7 @@ export class Ownership {
 
   /** Whoever was served goes to the end of the line. */
   moveToEnd(partition: OwnedPartition): void {
-    const name = nameOf(partition);
+    const name = partitionName(partition);
     if (this.#owned.get(name) !== partition) return;
     this.#owned.delete(name);
     this.#owned.set(name, partition);

@@ -1,7 +1,7 @@
 import type { TopicPartition } from '../../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
-import { isRefusal } from '../../broker/refusal.js';
-import type { Link } from '../link.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+import type { Connection } from '../connection.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { GroupClient } from './group-client.js';
 
@@ -16,17 +16,17 @@ export class PartitionGrowth {
   readonly #highest = new Map<string, number>();
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly group: GroupClient,
     private readonly options: ResolvedConsumerOptions,
   ) {}
 
   /** Before joining: what the group has then is from before us. Where it cannot be told, the policy decides. */
-  async look(signal: AbortSignal): Promise<void> {
+  async takeSnapshot(signal: AbortSignal): Promise<void> {
     if (this.options.offsetReset === 'earliest') return;
     try {
-      await this.#lookAtTopics(signal);
-      if (this.options.offsetReset === 'latest') await this.#lookAtGroup(signal);
+      await this.#countPartitions(signal);
+      if (this.options.offsetReset === 'latest') await this.#findCommitted(signal);
     } catch (error) {
       if (!signal.aborted && !isRefusal(error) && !isRetriable(toBrokerError(error))) throw error;
     }
@@ -37,13 +37,13 @@ export class PartitionGrowth {
     return partition > (this.#highest.get(topic) ?? Infinity);
   }
 
-  async #lookAtTopics(signal: AbortSignal): Promise<void> {
-    const found = await this.link.metadata(this.options.topics, { signal });
+  async #countPartitions(signal: AbortSignal): Promise<void> {
+    const found = await this.connection.metadata(this.options.topics, { signal });
     for (const topic of this.options.topics)
       this.#counts.set(topic, found.find(({ name }) => name === topic)?.partitions.length ?? 0);
   }
 
-  async #lookAtGroup(signal: AbortSignal): Promise<void> {
+  async #findCommitted(signal: AbortSignal): Promise<void> {
     const all = [...this.#counts].flatMap(([topic, count]) =>
       Array.from({ length: count }, (_, partition) => ({ topic, partition })),
     );

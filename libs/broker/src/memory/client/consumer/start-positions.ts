@@ -6,15 +6,15 @@ import {
   type PartitionError,
 } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
-import type { ResolvedConsumerOptions } from '../../../port/validate-options.js';
-import { Refusal } from '../../broker/refusal.js';
-import type { Link } from '../link.js';
-import { nameOf } from '../partition-name.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
+import { Refusal } from '../../broker/faults/refusal.js';
+import type { Connection } from '../connection.js';
+import { partitionName } from '../../../port/topic-partition.js';
 import type { GroupClient } from './group-client.js';
 import type { PartitionGrowth } from './partition-growth.js';
 
 /** Where reading begins, and what is to be told about it. */
-export interface Start {
+export interface StartPosition {
   readonly position: number;
   readonly reset?: PositionReset;
   readonly stopped?: PartitionError;
@@ -30,7 +30,7 @@ interface Bounds {
 /** Decides where reading starts: at the group's offset or, where there is none in the log, by the policy. */
 export class StartPositions {
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly group: GroupClient,
     private readonly options: ResolvedConsumerOptions,
     private readonly growth: PartitionGrowth,
@@ -47,22 +47,23 @@ export class StartPositions {
       if (answer.kind === 'unstable')
         throw new Refusal(
           'UNSTABLE_OFFSET_COMMIT',
-          `a transaction is about to commit an offset of ${nameOf(answer.partition)}`,
+          `a transaction is about to commit an offset of ${partitionName(answer.partition)}`,
         );
       const { offset, metadata, leaderEpoch } = answer.offset;
       return { offset, metadata, leaderEpoch };
     });
   }
 
-  async of(
+  async resolve(
     partition: TopicPartition,
     committed: CommittedOffset | null,
     signal: AbortSignal,
-  ): Promise<Start> {
+  ): Promise<StartPosition> {
     if (committed) return { position: committed.offset };
     const { offsetReset } = this.options;
     const isNew = offsetReset !== 'earliest' && this.growth.isNew(partition);
-    if (offsetReset === 'none' && !isNew) return { position: -1, stopped: noOffset(partition) };
+    if (offsetReset === 'none' && !isNew)
+      return { position: -1, stopped: noOffsetError(partition) };
     const bounds = await this.#bounds(partition, signal);
     if (isNew) {
       const { topic, partition: number } = partition;
@@ -76,18 +77,22 @@ export class StartPositions {
   }
 
   /** The broker has no such offset: never a silent jump. */
-  async outOfRange(partition: TopicPartition, from: number, signal: AbortSignal): Promise<Start> {
+  async outOfRange(
+    partition: TopicPartition,
+    from: number,
+    signal: AbortSignal,
+  ): Promise<StartPosition> {
     const bounds = await this.#bounds(partition, signal);
     if (this.options.offsetReset === 'none')
-      return { position: from, stopped: outOfRange(partition, from, bounds) };
+      return { position: from, stopped: outOfRangeError(partition, from, bounds) };
     return this.#reset(partition, { from, reason: 'out-of-range' }, bounds);
   }
 
   /** The log was cut back behind the position: what stands from `end` on was never read. */
-  truncated({ topic, partition }: TopicPartition, from: number, end: number): Start {
+  truncated({ topic, partition }: TopicPartition, from: number, end: number): StartPosition {
     const { offsetReset: policy } = this.options;
     if (policy === 'none')
-      return { position: from, stopped: truncated({ topic, partition }, from, end) };
+      return { position: from, stopped: truncatedError({ topic, partition }, from, end) };
     const reset = { topic, partition, from, to: end, policy, reason: 'log-truncated' } as const;
     return { position: end, reset };
   }
@@ -96,18 +101,18 @@ export class StartPositions {
     { topic, partition }: TopicPartition,
     why: Pick<PositionReset, 'from' | 'reason'>,
     { low, latest }: Bounds,
-  ): Start {
+  ): StartPosition {
     const policy = this.options.offsetReset === 'latest' ? 'latest' : 'earliest';
     const to = policy === 'latest' ? latest : low;
     return { position: to, reset: { topic, partition, ...why, to, policy } };
   }
 
   #bounds(partition: TopicPartition, signal: AbortSignal): Promise<Bounds> {
-    const { topics } = this.link.cluster;
-    return this.link.call(
+    const { topics } = this.connection.cluster;
+    return this.connection.call(
       { operation: 'list-offsets', partitions: [partition] },
       () => {
-        const { low, high, lastStable } = topics.leading(partition).log;
+        const { low, high, lastStable } = topics.partitionAtLeader(partition).log;
         const latest = this.options.isolation === 'read_committed' ? lastStable : high;
         return { low, high, latest };
       },
@@ -116,16 +121,16 @@ export class StartPositions {
   }
 }
 
-function noOffset({ topic, partition }: TopicPartition): NoOffsetError {
+function noOffsetError({ topic, partition }: TopicPartition): NoOffsetError {
   return new NoOffsetError(
     topic,
     partition,
     -1,
-    `The group has no committed offset for ${nameOf({ topic, partition })}, and offsetReset is 'none'. Commit one for the group, seek, or choose 'earliest' or 'latest'.`,
+    `The group has no committed offset for ${partitionName({ topic, partition })}, and offsetReset is 'none'. Commit one for the group, seek, or choose 'earliest' or 'latest'.`,
   );
 }
 
-function outOfRange(
+function outOfRangeError(
   { topic, partition }: TopicPartition,
   offset: number,
   { low, high }: Bounds,
@@ -136,11 +141,11 @@ function outOfRange(
     offset,
     low,
     high,
-    `Offset ${offset} is not in the log of ${nameOf({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to where reading shall go on, or choose 'earliest' or 'latest'.`,
+    `Offset ${offset} is not in the log of ${partitionName({ topic, partition })}, which runs from ${low} up to ${high}, and offsetReset is 'none'. Seek to where reading shall go on, or choose 'earliest' or 'latest'.`,
   );
 }
 
-function truncated(
+function truncatedError(
   { topic, partition }: TopicPartition,
   offset: number,
   end: number,
@@ -150,6 +155,6 @@ function truncated(
     partition,
     offset,
     end,
-    `The log of ${nameOf({ topic, partition })} was cut back to ${end} by an unclean leader election, behind offset ${offset} that was read already. Records in between are gone, and others may stand in their place: seek to ${end} to read those.`,
+    `The log of ${partitionName({ topic, partition })} was cut back to ${end} by an unclean leader election, behind offset ${offset} that was read already. Records in between are gone, and others may stand in their place: seek to ${end} to read those.`,
   );
 }

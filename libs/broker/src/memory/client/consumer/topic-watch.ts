@@ -1,19 +1,19 @@
 import type { TopicDescription } from '../../../port/admin.js';
 import { UnknownTopicError } from '../../../port/errors.js';
 import { Backoff } from '../../../runtime/index.js';
-import type { Link } from '../link.js';
+import type { Connection } from '../connection.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import { partitionCounts, type LeaderPlan } from './group-client.js';
-import type { SessionParts } from './session-parts.js';
+import type { SessionContext } from './session-context.js';
 
 /** What the session knows of its topics, looked at again from time to time. */
 export class TopicWatch {
   readonly #ids = new Map<string, string>();
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly topics: readonly string[],
-    private readonly parts: SessionParts,
+    private readonly context: SessionContext,
     private readonly maxAgeMs: number,
   ) {}
 
@@ -23,37 +23,37 @@ export class TopicWatch {
 
   /** Waits for all topics, and says for which. */
   async untilAllExist(signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(this.link.cluster.runtime, { initialMs: 50, maxMs: 2_000 });
+    const backoff = new Backoff(this.connection.cluster.runtime, { initialMs: 50, maxMs: 2_000 });
     while (!signal.aborted) {
       const known = await this.#tryRefresh(signal);
       if (known && this.topics.every((topic) => known.has(topic))) return;
-      await this.parts.rest(backoff.next(), signal);
+      await this.context.delay(backoff.next(), signal);
     }
   }
 
   /** The ids of the topics as they are now; a topic that is missing becomes a status. */
   async refresh(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const found = await this.link.metadata(this.topics, { signal });
+    const found = await this.connection.metadata(this.topics, { signal });
     for (const topic of this.topics) this.#ids.delete(topic);
     for (const { name, id } of found) if (id !== null) this.#ids.set(name, id);
     const missing = this.topics.find((topic) => !this.#ids.has(topic));
-    if (missing === undefined) this.parts.status.recovered('topics');
-    else this.parts.status.trouble('topics', new UnknownTopicError(missing));
+    if (missing === undefined) this.context.status.recovered('topics');
+    else this.context.status.retrying('topics', new UnknownTopicError(missing));
     return this.#ids;
   }
 
   /** Resolves when the topics are not those any more that the plan was made from; only a leader has one. */
-  async changed(plan: LeaderPlan, signal: AbortSignal): Promise<void> {
+  async untilChanged(plan: LeaderPlan, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.parts.rest(this.maxAgeMs, signal);
+      await this.context.delay(this.maxAgeMs, signal);
       const known = signal.aborted ? undefined : await this.#tryRefresh(signal);
       if (known && plan.basis && (await this.#differs(plan.basis, signal))) return;
     }
   }
 
   async #differs(basis: NonNullable<LeaderPlan['basis']>, signal: AbortSignal): Promise<boolean> {
-    const found = await this.link.metadata(basis.topics, { signal }).catch(() => undefined);
-    return found !== undefined && !isSame(basis.partitionsOf, found);
+    const found = await this.connection.metadata(basis.topics, { signal }).catch(() => undefined);
+    return found !== undefined && !hasSameCounts(basis.partitionsOf, found);
   }
 
   async #tryRefresh(signal: AbortSignal): Promise<ReadonlyMap<string, string> | undefined> {
@@ -62,14 +62,14 @@ export class TopicWatch {
     } catch (error) {
       if (signal.aborted) return undefined;
       const shown = toBrokerError(error);
-      if (isRetriable(shown)) this.parts.status.trouble('topics', shown);
-      else this.parts.fail(shown);
+      if (isRetriable(shown)) this.context.status.retrying('topics', shown);
+      else this.context.fail(shown);
       return undefined;
     }
   }
 }
 
-function isSame(
+function hasSameCounts(
   planned: ReadonlyMap<string, number>,
   topics: readonly TopicDescription[],
 ): boolean {

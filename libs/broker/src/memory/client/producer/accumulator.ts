@@ -9,16 +9,16 @@ import {
 import type { SendOptions } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
 import { BATCH_OVERHEAD, maxSizeOfRecord, sizeOfRecord } from '../../../records/index.js';
-import type { Link } from '../link.js';
-import { nameOf } from '../partition-name.js';
+import type { Connection } from '../connection.js';
+import { partitionName } from '../../../port/topic-partition.js';
 import { toBrokerError } from '../refusal-errors.js';
-import { PartitionQueue, type QueueParts } from './partition-queue.js';
+import { PartitionQueue, type QueueContext } from './partition-queue.js';
 import { Partitioner } from './partitioner.js';
 import { SendCall } from './send-call.js';
 import { TopicDirectory } from './topic-directory.js';
 
 /** A record that has no place in a queue yet. */
-interface Arrival {
+interface UnqueuedRecord {
   readonly call: SendCall;
   readonly index: number;
   readonly record: OutgoingRecord;
@@ -33,20 +33,20 @@ export class Accumulator {
   readonly #queues = new Map<string, PartitionQueue>();
   readonly #partitioner: Partitioner;
   readonly #topics: TopicDirectory;
-  readonly #awaitingTopic = new Map<string, Arrival[]>();
-  #awaitingRoom: Arrival[] = [];
-  readonly #touched = new Set<PartitionQueue>();
-  readonly #endOfListening: () => void;
+  readonly #awaitingTopic = new Map<string, UnqueuedRecord[]>();
+  #awaitingBuffer: UnqueuedRecord[] = [];
+  readonly #changedQueues = new Set<PartitionQueue>();
+  readonly #unsubscribe: () => void;
 
   constructor(
-    link: Link,
-    private readonly parts: Omit<QueueParts, 'onTopicMissing'>,
+    connection: Connection,
+    private readonly context: Omit<QueueContext, 'onTopicMissing'>,
   ) {
-    this.#partitioner = new Partitioner(parts.runtime, parts.options.batchBytes);
-    this.#topics = new TopicDirectory(link, parts.signal);
-    this.#endOfListening = parts.budget.onFreed(() => {
-      this.#fillRoom();
-      this.#kick();
+    this.#partitioner = new Partitioner(context.runtime, context.options.batchBytes);
+    this.#topics = new TopicDirectory(connection, context.signal);
+    this.#unsubscribe = context.budget.onFreed(() => {
+      this.#fillQueues();
+      this.#sendChanged();
     });
   }
 
@@ -54,18 +54,18 @@ export class Accumulator {
     records: readonly OutgoingRecord[],
     { timeoutMs, signal }: SendOptions,
   ): Promise<readonly WrittenRecord[]> {
-    const { runtime, options } = this.parts;
+    const { runtime, options } = this.context;
     const limitMs = Math.min(timeoutMs ?? Infinity, options.deliveryTimeoutMs);
     const isAlone = timeoutMs !== undefined || signal !== undefined;
     const deadline = runtime.monotonic() + limitMs;
     const call = new SendCall(records, runtime.now(), deadline, isAlone);
-    const late = runtime.setTimer(() => this.#giveUp(call, undefined, limitMs), limitMs);
-    const abort = (): void => this.#giveUp(call, asError(signal?.reason), limitMs);
+    const late = runtime.setTimer(() => this.#cancel(call, undefined, limitMs), limitMs);
+    const abort = (): void => this.#cancel(call, asError(signal?.reason), limitMs);
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      for (const [index, record] of records.entries()) this.#arrive({ call, index, record });
-      this.#kick();
+      for (const [index, record] of records.entries()) this.#add({ call, index, record });
+      this.#sendChanged();
       return await call.done;
     } finally {
       late.cancel();
@@ -79,23 +79,23 @@ export class Accumulator {
 
   /** What has no place yet gets none, and nothing more will be sent. */
   end(error: Error): void {
-    this.#endOfListening();
-    for (const arrival of this.#unplaced()) arrival.call.fail(arrival.index, 'not-written', error);
+    this.#unsubscribe();
+    for (const arrival of this.#unqueued()) arrival.call.fail(arrival.index, 'not-written', error);
     this.#awaitingTopic.clear();
-    this.#awaitingRoom = [];
+    this.#awaitingBuffer = [];
   }
 
-  #arrive(arrival: Arrival): void {
+  #add(arrival: UnqueuedRecord): void {
     const { call, index, record } = arrival;
-    if (call.givenUp) return call.fail(index, 'not-written', call.givenUp);
+    if (call.cancellation) return call.fail(index, 'not-written', call.cancellation);
     const line = this.#awaitingTopic.get(record.topic);
     const topic = line ? undefined : this.#topics.find(record.topic);
     if (!topic || !hasPartition(topic, record)) return this.#awaitTopic(arrival);
-    this.#awaitingRoom.push(arrival);
-    this.#fillRoom();
+    this.#awaitingBuffer.push(arrival);
+    this.#fillQueues();
   }
 
-  #awaitTopic(arrival: Arrival): void {
+  #awaitTopic(arrival: UnqueuedRecord): void {
     const { topic } = arrival.record;
     const line = this.#awaitingTopic.get(topic) ?? [];
     line.push(arrival);
@@ -112,74 +112,74 @@ export class Accumulator {
     this.#awaitingTopic.delete(topic.name);
     for (const arrival of line) {
       const { call, index, record } = arrival;
-      if (hasPartition(topic, record)) this.#awaitingRoom.push(arrival);
-      else call.fail(index, 'not-written', noPartition(record));
+      if (hasPartition(topic, record)) this.#awaitingBuffer.push(arrival);
+      else call.fail(index, 'not-written', unknownPartitionError(record));
     }
-    this.#fillRoom();
-    this.#kick();
+    this.#fillQueues();
+    this.#sendChanged();
   }
 
-  #fillRoom(): void {
-    const line = this.#awaitingRoom;
+  #fillQueues(): void {
+    const line = this.#awaitingBuffer;
     let placed = 0;
-    while (placed < line.length && this.#place(line[placed])) placed += 1;
-    if (placed > 0) this.#awaitingRoom = line.slice(placed);
-    if (this.#awaitingRoom.length === 0) return;
+    while (placed < line.length && this.#enqueue(line[placed])) placed += 1;
+    if (placed > 0) this.#awaitingBuffer = line.slice(placed);
+    if (this.#awaitingBuffer.length === 0) return;
     // Only what leaves makes room.
     this.flush();
   }
 
   /** False when it has to wait for room. */
-  #place(arrival: Arrival | undefined): boolean {
+  #enqueue(arrival: UnqueuedRecord | undefined): boolean {
     if (!arrival) return true;
     const { call, index, record } = arrival;
     const bytes = this.#sizeOf(record);
     if (bytes === undefined) {
-      call.fail(index, 'not-written', tooLarge(record, this.#limit));
+      call.fail(index, 'not-written', tooLargeError(record, this.#limit));
       return true;
     }
-    if (!this.parts.budget.tryTake(bytes)) return false;
+    if (!this.context.budget.tryReserve(bytes)) return false;
     const queue = this.#queueFor(record, bytes);
     queue.add({ call, index, record, bytes, timestamp: record.timestamp ?? call.calledAt });
-    this.#touched.add(queue);
+    this.#changedQueues.add(queue);
     return true;
   }
 
-  #kick(): void {
-    for (const queue of this.#touched) queue.kick();
-    this.#touched.clear();
+  #sendChanged(): void {
+    for (const queue of this.#changedQueues) queue.sendReady();
+    this.#changedQueues.clear();
   }
 
-  #giveUp(call: SendCall, reason: Error | undefined, limitMs: number): void {
-    call.givenUp = reason ?? tooLate(limitMs);
-    for (const arrival of this.#unplaced()) {
+  #cancel(call: SendCall, reason: Error | undefined, limitMs: number): void {
+    call.cancellation = reason ?? timedOutError(limitMs);
+    for (const arrival of this.#unqueued()) {
       if (arrival.call !== call) continue;
-      call.fail(arrival.index, 'not-written', reason ?? this.#explain(arrival, limitMs));
+      call.fail(arrival.index, 'not-written', reason ?? this.#timeoutError(arrival, limitMs));
     }
     for (const [topic, line] of this.#awaitingTopic) {
       const left = line.filter((arrival) => arrival.call !== call);
       if (left.length > 0) this.#awaitingTopic.set(topic, left);
       else this.#awaitingTopic.delete(topic);
     }
-    this.#awaitingRoom = this.#awaitingRoom.filter((arrival) => arrival.call !== call);
-    for (const queue of this.#queues.values()) queue.giveUp(call, call.givenUp);
+    this.#awaitingBuffer = this.#awaitingBuffer.filter((arrival) => arrival.call !== call);
+    for (const queue of this.#queues.values()) queue.cancel(call, call.cancellation);
   }
 
-  #explain({ record }: Arrival, limitMs: number): Error {
+  #timeoutError({ record }: UnqueuedRecord, limitMs: number): Error {
     const { topic } = record;
     if (this.#awaitingTopic.has(topic))
       return this.#topics.errors.get(topic) ?? new UnknownTopicError(topic);
     return new BufferFullError(
-      `The sender's buffer of ${this.parts.options.bufferBytes} bytes stayed full for ${limitMs} ms. Send slower, or raise bufferBytes.`,
+      `The sender's buffer of ${this.context.options.bufferBytes} bytes stayed full for ${limitMs} ms. Send slower, or raise bufferBytes.`,
     );
   }
 
-  #unplaced(): readonly Arrival[] {
-    return [...this.#awaitingRoom, ...[...this.#awaitingTopic.values()].flat()];
+  #unqueued(): readonly UnqueuedRecord[] {
+    return [...this.#awaitingBuffer, ...[...this.#awaitingTopic.values()].flat()];
   }
 
   get #limit(): number {
-    const { maxRequestBytes, bufferBytes } = this.parts.options;
+    const { maxRequestBytes, bufferBytes } = this.context.options;
     return Math.min(maxRequestBytes, bufferBytes) - BATCH_OVERHEAD;
   }
 
@@ -194,11 +194,11 @@ export class Accumulator {
     const { topic } = record;
     const partition = record.partition ?? this.#choose(record, bytes);
     const to = { topic, partition };
-    const known = this.#queues.get(nameOf(to));
+    const known = this.#queues.get(partitionName(to));
     if (known) return known;
-    const onTopicMissing = (): void => this.#topics.forget(topic);
-    const queue = new PartitionQueue(to, { ...this.parts, onTopicMissing });
-    this.#queues.set(nameOf(to), queue);
+    const onTopicMissing = (): void => this.#topics.invalidate(topic);
+    const queue = new PartitionQueue(to, { ...this.context, onTopicMissing });
+    this.#queues.set(partitionName(to), queue);
     return queue;
   }
 
@@ -213,17 +213,17 @@ function hasPartition({ partitions }: TopicDescription, { partition }: OutgoingR
   return partition === undefined || partition < partitions.length;
 }
 
-function noPartition({ topic, partition = -1 }: OutgoingRecord): UnknownPartitionError {
+function unknownPartitionError({ topic, partition = -1 }: OutgoingRecord): UnknownPartitionError {
   return new UnknownPartitionError({ topic, partition });
 }
 
-function tooLarge({ topic }: OutgoingRecord, limit: number): RecordTooLargeError {
+function tooLargeError({ topic }: OutgoingRecord, limit: number): RecordTooLargeError {
   return new RecordTooLargeError(
     `A record for topic "${topic}" takes more than the ${limit} bytes that the sender allows (maxRequestBytes, bufferBytes). Send a smaller one, or raise the limit.`,
   );
 }
 
-function tooLate(limitMs: number): RequestTimeoutError {
+function timedOutError(limitMs: number): RequestTimeoutError {
   return new RequestTimeoutError(
     `The record had not left when its ${limitMs} ms were over, and will not be sent.`,
   );

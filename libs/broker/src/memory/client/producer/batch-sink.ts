@@ -1,37 +1,37 @@
 import type { BrokerError } from '../../../port/errors.js';
 import type { TopicPartition } from '../../../port/record.js';
-import type { Appended } from '../../broker/partition.js';
-import type { ProducerIdentity } from '../../broker/transactions.js';
-import type { Link, LinkCall } from '../link.js';
+import type { AppendResult } from '../../broker/log/partition.js';
+import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
+import type { Connection, RequestLimits } from '../connection.js';
 import { toBrokerError } from '../refusal-errors.js';
-import { asFenced } from './fenced.js';
+import { asProducerFencedError } from './producer-fenced.js';
 
 /** Where batches go, and as whose. */
 export interface BatchSink {
   readonly transactional: boolean;
   /** Of whoever writes one partition's sequence from 0 on. */
-  identify(call: LinkCall): Promise<ProducerIdentity>;
+  identify(call: RequestLimits): Promise<ProducerIdentity>;
   append(
     identity: ProducerIdentity,
     to: TopicPartition,
     batch: Buffer,
-    call: LinkCall,
-  ): Promise<Appended>;
+    call: RequestLimits,
+  ): Promise<AppendResult>;
   /** What to tell the user of what went wrong. */
   errorOf(error: unknown, topic: string): BrokerError;
 }
 
 /** To the log: a repetition cannot be told from a new batch. */
-const NOBODY: ProducerIdentity = { producerId: -1, epoch: -1 };
+const NO_PRODUCER: ProducerIdentity = { producerId: -1, epoch: -1 };
 
 /** Writes at least once. */
 export class PlainSink implements BatchSink {
   readonly transactional = false;
 
-  constructor(protected readonly link: Link) {}
+  constructor(protected readonly connection: Connection) {}
 
-  identify(_call: LinkCall): Promise<ProducerIdentity> {
-    return Promise.resolve(NOBODY);
+  identify(_call: RequestLimits): Promise<ProducerIdentity> {
+    return Promise.resolve(NO_PRODUCER);
   }
 
   errorOf(error: unknown, topic: string): BrokerError {
@@ -42,13 +42,13 @@ export class PlainSink implements BatchSink {
     _identity: ProducerIdentity,
     to: TopicPartition,
     batch: Buffer,
-    call: LinkCall,
-  ): Promise<Appended> {
-    const { topics, network } = this.link.cluster;
-    network.charge(batch.length);
-    return this.link.call(
+    call: RequestLimits,
+  ): Promise<AppendResult> {
+    const { topics, network } = this.connection.cluster;
+    network.countWork(batch.length);
+    return this.connection.call(
       { operation: 'produce', partitions: [to] },
-      () => topics.leading(to).append(batch),
+      () => topics.partitionAtLeader(to).append(batch),
       call,
     );
   }
@@ -56,9 +56,13 @@ export class PlainSink implements BatchSink {
 
 /** Each partition's sequence has a producer id of its own, so that a gap in one concerns no other. */
 export class IdempotentSink extends PlainSink {
-  override identify(call: LinkCall): Promise<ProducerIdentity> {
-    const { transactions } = this.link.cluster;
-    return this.link.call({ operation: 'init-producer' }, () => transactions.newProducer(), call);
+  override identify(call: RequestLimits): Promise<ProducerIdentity> {
+    const { transactions } = this.connection.cluster;
+    return this.connection.call(
+      { operation: 'init-producer' },
+      () => transactions.newProducer(),
+      call,
+    );
   }
 }
 
@@ -66,7 +70,7 @@ export class TransactionSink implements BatchSink {
   readonly transactional = true;
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly transactionalId: string,
     private readonly identity: ProducerIdentity,
   ) {}
@@ -76,18 +80,18 @@ export class TransactionSink implements BatchSink {
   }
 
   errorOf(error: unknown, topic: string): BrokerError {
-    return asFenced(error, this.transactionalId) ?? toBrokerError(error, topic);
+    return asProducerFencedError(error, this.transactionalId) ?? toBrokerError(error, topic);
   }
 
   append(
     identity: ProducerIdentity,
     to: TopicPartition,
     batch: Buffer,
-    call: LinkCall,
-  ): Promise<Appended> {
-    const { transactions, network } = this.link.cluster;
-    network.charge(batch.length);
-    return this.link.call(
+    call: RequestLimits,
+  ): Promise<AppendResult> {
+    const { transactions, network } = this.connection.cluster;
+    network.countWork(batch.length);
+    return this.connection.call(
       { operation: 'produce', partitions: [to] },
       () => transactions.append(this.transactionalId, identity, to, batch),
       call,

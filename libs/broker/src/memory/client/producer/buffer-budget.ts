@@ -5,13 +5,13 @@ export class BufferBudget {
 
   constructor(private readonly capacity: number) {}
 
-  tryTake(bytes: number): boolean {
+  tryReserve(bytes: number): boolean {
     if (this.#used + bytes > this.capacity) return false;
     this.#used += bytes;
     return true;
   }
 
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#used -= bytes;
     for (const listener of [...this.#listeners]) listener();
   }

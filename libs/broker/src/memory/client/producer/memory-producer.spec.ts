@@ -12,13 +12,13 @@ import {
 } from '../../../port/errors.js';
 import type { ProducerOptions, ProducerSession } from '../../../port/producer.js';
 import type { OutgoingRecord } from '../../../port/record.js';
-import { clusterUnderTest, watched } from '../../broker/cluster-under-test.spec-support.js';
+import { createTestCluster, observe } from '../../broker/test-cluster.spec-support.js';
 import { memory } from '../../memory-driver.js';
 
 const to = { topic: 't', partition: 0 };
 
 function setUp(options: ProducerOptions = {}, partitions = 1) {
-  const { runtime, broker, cluster } = clusterUnderTest();
+  const { runtime, broker, cluster } = createTestCluster();
   cluster.topics.create({ name: 't', partitions });
   const driver = memory({ broker, clientId: 'me' });
   const producer = driver.producer({ lingerMs: 0, ...options });
@@ -27,12 +27,12 @@ function setUp(options: ProducerOptions = {}, partitions = 1) {
       producer,
       values.map((value) => ({ ...to, value })),
     );
-  const log = () => cluster.topics.leading(to).log;
+  const log = () => cluster.topics.partitionAtLeader(to).log;
   return { runtime, faults: broker.faults, cluster, driver, producer, send, log };
 }
 
 function sending(producer: ProducerSession, records: readonly OutgoingRecord[]) {
-  return watched(producer.send(records));
+  return observe(producer.send(records));
 }
 
 const statesOf = (error: unknown) =>
@@ -145,7 +145,7 @@ describe('Sending', () => {
     const fault = faults.delayRequests({ operation: 'produce' }, 60_000);
     const records = Array.from({ length: 8 }, () => ({ ...to, value: 'x'.repeat(700) }));
     const patient = sending(producer, records);
-    const hasty = watched(
+    const hasty = observe(
       producer.send([records[0] ?? to] as OutgoingRecord[], { timeoutMs: 500 }),
     );
     await runtime.advance(500);
@@ -199,7 +199,7 @@ describe('Sending', () => {
     const { runtime, faults, producer, send } = setUp({ requestTimeoutMs: 3_000 });
     faults.loseRequests({ operation: 'produce' });
     const sent = send('a');
-    const closed = watched(producer.close());
+    const closed = observe(producer.close());
     await runtime.advance(3_100);
     expect(closed.ended).toBe(true);
     expect(statesOf(sent.error)).toEqual(['unknown']);
@@ -216,7 +216,7 @@ describe('A transaction', () => {
   it('shows its records to readers of committed ones only when it is committed', async () => {
     const { runtime, producer, log } = transactional();
     const transaction = await producer.transaction();
-    const sent = watched(transaction.send([{ ...to, value: 'a' }]));
+    const sent = observe(transaction.send([{ ...to, value: 'a' }]));
     await runtime.settle();
     expect([sent.result?.[0]?.offset, log().lastStable]).toEqual([0, 0]);
     await transaction.commit();
@@ -240,7 +240,7 @@ describe('A transaction', () => {
     const { runtime, faults, producer } = transactional({ deliveryTimeoutMs: 500 });
     faults.refuse({ operation: 'produce' }, 'INVALID_TIMESTAMP', { times: 1 });
     const transaction = await producer.transaction();
-    const sent = watched(transaction.send([{ ...to, value: 'a' }]));
+    const sent = observe(transaction.send([{ ...to, value: 'a' }]));
     await runtime.advance(1_000);
     expect(statesOf(sent.error)).toEqual(['not-written']);
     await expect(transaction.commit()).rejects.toThrow(/Abort it/);
@@ -252,8 +252,8 @@ describe('A transaction', () => {
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
     faults.refuse({ operation: 'produce' }, 'NOT_ENOUGH_REPLICAS');
-    const sent = watched(transaction.send([{ ...to, value: 'b' }]));
-    const aborted = watched(transaction.abort());
+    const sent = observe(transaction.send([{ ...to, value: 'b' }]));
+    const aborted = observe(transaction.abort());
     await runtime.advance(2_000);
     expect([statesOf(sent.error), aborted.ended, log().lastStable]).toEqual([
       ['not-written'],
@@ -281,7 +281,7 @@ describe('A transaction', () => {
     faults.failAfter({ operation: 'end-transaction' }, new RequestTimeoutError('lost'), {
       times: 1,
     });
-    const committed = watched(transaction.commit());
+    const committed = observe(transaction.commit());
     await runtime.advance(1_000);
     expect([committed.ended, committed.error, log().high]).toEqual([true, undefined, 2]);
   });
@@ -295,11 +295,11 @@ describe('A transaction', () => {
       const transaction = await producer.transaction();
       await transaction.send([{ ...to, value: 'a' }]);
       const lost = faults[fault]({ operation: 'end-transaction' }, new RequestTimeoutError('lost'));
-      const committed = watched(transaction.commit());
+      const committed = observe(transaction.commit());
       await runtime.advance(3_000);
       expect(committed.error).toBeInstanceOf(TransactionOutcomeUnknownError);
       lost.lift();
-      const aborted = watched(transaction.abort());
+      const aborted = observe(transaction.abort());
       await runtime.advance(1_000);
       if (error) expect(aborted.error).toBeInstanceOf(error);
       else expect([aborted.ended, aborted.error]).toEqual([true, undefined]);
@@ -316,7 +316,7 @@ describe('A transaction', () => {
     const transaction = await producer.transaction();
     await transaction.send([{ ...to, value: 'a' }]);
     const lost = faults.refuse({ operation: 'end-transaction' }, new RequestTimeoutError('lost'));
-    const aborted = watched(transaction.abort());
+    const aborted = observe(transaction.abort());
     await runtime.advance(3_000);
     expect(aborted.error).toBeInstanceOf(RequestTimeoutError);
     lost.lift();

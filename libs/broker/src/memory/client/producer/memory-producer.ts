@@ -2,10 +2,13 @@ import { ClosedError } from '../../../port/errors.js';
 import type { ProducerSession, SendOptions, Transaction } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
 import type { ResolvedProducerOptions } from '../../../port/validate-producer-options.js';
-import { onlyInTransactions, withoutTransactionalId } from '../../../port/transactional-use.js';
+import {
+  transactionsOnlyError,
+  missingTransactionalIdError,
+} from '../../../port/transactional-errors.js';
 import { validateOutgoingRecords, validateSendOptions } from '../../../port/validate-records.js';
 import { within } from '../../../runtime/index.js';
-import type { Link } from '../link.js';
+import type { Connection } from '../connection.js';
 import { Accumulator } from './accumulator.js';
 import { IdempotentSink, PlainSink } from './batch-sink.js';
 import { BufferBudget } from './buffer-budget.js';
@@ -15,34 +18,34 @@ import { MemoryTransactions } from './memory-transactions.js';
 export class MemoryProducer implements ProducerSession {
   readonly #accumulator: Accumulator;
   readonly #transactions: MemoryTransactions | undefined;
-  readonly #forced = new AbortController();
+  readonly #forcedClose = new AbortController();
   readonly #sends = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly options: ResolvedProducerOptions,
   ) {
-    const parts = {
+    const context = {
       options,
       budget: new BufferBudget(options.bufferBytes),
-      runtime: link.cluster.runtime,
-      signal: this.#forced.signal,
+      runtime: connection.cluster.runtime,
+      signal: this.#forcedClose.signal,
     };
-    const sink = options.idempotent ? new IdempotentSink(link) : new PlainSink(link);
-    this.#accumulator = new Accumulator(link, { ...parts, sink });
+    const sink = options.idempotent ? new IdempotentSink(connection) : new PlainSink(connection);
+    this.#accumulator = new Accumulator(connection, { ...context, sink });
     if (options.transactionalId !== undefined)
-      this.#transactions = new MemoryTransactions(link, options.transactionalId, parts);
+      this.#transactions = new MemoryTransactions(connection, options.transactionalId, context);
   }
 
   async send(
     records: readonly OutgoingRecord[],
     options: SendOptions = {},
   ): Promise<readonly WrittenRecord[]> {
-    if (this.#closing) throw closed();
+    if (this.#closing) throw closedError();
     validateOutgoingRecords(records);
     validateSendOptions(options);
-    if (this.#transactions) throw onlyInTransactions();
+    if (this.#transactions) throw transactionsOnlyError();
     if (records.length === 0) return [];
     const sending = this.#accumulator.send(records, options);
     this.#sends.add(sending);
@@ -54,8 +57,8 @@ export class MemoryProducer implements ProducerSession {
   }
 
   async transaction(): Promise<Transaction> {
-    if (this.#closing) throw closed();
-    if (!this.#transactions) throw withoutTransactionalId();
+    if (this.#closing) throw closedError();
+    if (!this.#transactions) throw missingTransactionalIdError();
     return this.#transactions.begin();
   }
 
@@ -65,17 +68,17 @@ export class MemoryProducer implements ProducerSession {
   }
 
   async #close(): Promise<void> {
-    const { runtime } = this.link.cluster;
+    const { runtime } = this.connection.cluster;
     this.#accumulator.flush();
     const settled = Promise.allSettled([...this.#sends, this.#transactions?.close()]);
     const boundMs = this.options.requestTimeoutMs;
-    await within(runtime, boundMs, settled, closed).catch(() => undefined);
-    this.#forced.abort(closed());
-    this.#accumulator.end(closed());
+    await within(runtime, boundMs, settled, closedError).catch(() => undefined);
+    this.#forcedClose.abort(closedError());
+    this.#accumulator.end(closedError());
     await settled;
   }
 }
 
-function closed(): ClosedError {
+function closedError(): ClosedError {
   return new ClosedError('This producer was closed: make another one.');
 }

@@ -1,40 +1,44 @@
 import { FencedError, type ProducerFencedError } from '../../../port/errors.js';
 import type { TransactionOffsets } from '../../../port/producer.js';
 import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
-import type { Ending, TransactionWork, Verdict } from '../../../port/transaction-course.js';
+import type {
+  EndResult,
+  TransactionOperations,
+  TransactionOutcome,
+} from '../../../port/transaction-lifecycle.js';
 import { Backoff, sleep } from '../../../runtime/index.js';
-import { isRefusal } from '../../broker/refusal.js';
-import type { ProducerIdentity } from '../../broker/transactions.js';
-import type { Link } from '../link.js';
-import { listOf } from '../partition-name.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
+import type { Connection } from '../connection.js';
+import { partitionNames } from '../../../port/topic-partition.js';
 import { isRetriable, toBrokerError } from '../refusal-errors.js';
 import type { Accumulator } from './accumulator.js';
-import { asFenced } from './fenced.js';
+import { asProducerFencedError } from './producer-fenced.js';
 
 /** Where a transactional producer stands with the broker after a transaction. */
-export type Standing =
+export type ProducerState =
   | { readonly kind: 'ready'; readonly identity: ProducerIdentity }
   /** The end of a transaction is not known: the broker is asked to abort what may be open. */
   | { readonly kind: 'stale'; readonly identity: ProducerIdentity }
   | { readonly kind: 'fenced'; readonly error: ProducerFencedError };
 
-export interface MemoryTransactionParts {
-  readonly link: Link;
+export interface MemoryTransactionContext {
+  readonly connection: Connection;
   readonly transactionalId: string;
   readonly identity: ProducerIdentity;
   readonly accumulator: Accumulator;
   readonly deliveryTimeoutMs: number;
   readonly signal: AbortSignal;
-  onOver(standing: Standing): void;
+  onEnded(state: ProducerState): void;
 }
 
 /** The steps of a transaction with a memory broker. */
-export class MemoryTransaction implements TransactionWork {
+export class MemoryTransaction implements TransactionOperations {
   #isEmpty = true;
-  #standing: Standing;
+  #state: ProducerState;
 
-  constructor(private readonly parts: MemoryTransactionParts) {
-    this.#standing = { kind: 'ready', identity: parts.identity };
+  constructor(private readonly context: MemoryTransactionContext) {
+    this.#state = { kind: 'ready', identity: context.identity };
   }
 
   async send(
@@ -42,7 +46,7 @@ export class MemoryTransaction implements TransactionWork {
     signal: AbortSignal,
   ): Promise<readonly WrittenRecord[]> {
     this.#isEmpty = false;
-    return this.parts.accumulator.send(records, { signal });
+    return this.context.accumulator.send(records, { signal });
   }
 
   async sendOffsets(
@@ -50,40 +54,40 @@ export class MemoryTransaction implements TransactionWork {
     signal: AbortSignal,
   ): Promise<void> {
     this.#isEmpty = false;
-    const { link, transactionalId, identity } = this.parts;
+    const { connection, transactionalId, identity } = this.context;
     const { groupId, memberId } = member;
     const scope = { groupId, memberId, partitions: offsets };
     try {
-      const refused = await this.#persist(signal, () =>
-        link.call({ operation: 'commit-offsets-in-transaction', ...scope }, () =>
-          link.cluster.transactions.commitOffsets(transactionalId, identity, member, offsets),
+      const refused = await this.#retry(signal, () =>
+        connection.call({ operation: 'commit-offsets-in-transaction', ...scope }, () =>
+          connection.cluster.transactions.commitOffsets(transactionalId, identity, member, offsets),
         ),
       );
       if (refused[0]) throw toBrokerError(refused[0].refusal, refused[0].partition.topic);
     } catch (error) {
       if (!isRefusal(error, 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID'))
-        throw asFenced(error, transactionalId) ?? toBrokerError(error);
+        throw asProducerFencedError(error, transactionalId) ?? toBrokerError(error);
       const partitions = offsets.map(({ topic, partition }) => ({ topic, partition }));
       throw new FencedError(
         partitions,
-        `The offsets of ${listOf(partitions)} cannot be committed with the transaction: ${error.message}. Abort it; whoever owns them now does the work.`,
+        `The offsets of ${partitionNames(partitions)} cannot be committed with the transaction: ${error.message}. Abort it; whoever owns them now does the work.`,
         { cause: error, brokerCode: error.brokerCode },
       );
     }
   }
 
-  hurry(): void {
-    this.parts.accumulator.flush();
+  flush(): void {
+    this.context.accumulator.flush();
   }
 
-  async end(verdict: Verdict): Promise<Ending> {
+  async end(verdict: TransactionOutcome): Promise<EndResult> {
     if (this.#isEmpty) return { kind: 'done' };
-    const { link, transactionalId, identity, signal } = this.parts;
+    const { connection, transactionalId, identity, signal } = this.context;
     let mayHaveEnded = false;
-    this.#standing = { kind: 'stale', identity };
+    this.#state = { kind: 'stale', identity };
     const attempt = (): Promise<ProducerIdentity> =>
-      link.call({ operation: 'end-transaction' }, () => {
-        const { producerId, epoch } = link.cluster.transactions.end(
+      connection.call({ operation: 'end-transaction' }, () => {
+        const { producerId, epoch } = connection.cluster.transactions.end(
           transactionalId,
           identity,
           verdict,
@@ -91,42 +95,42 @@ export class MemoryTransaction implements TransactionWork {
         return { producerId, epoch };
       });
     try {
-      const next = await this.#persist(signal, () =>
+      const next = await this.#retry(signal, () =>
         attempt().catch((error: unknown) => {
           mayHaveEnded ||= !isRefusal(error);
           throw error;
         }),
       );
-      this.#standing = { kind: 'ready', identity: next };
+      this.#state = { kind: 'ready', identity: next };
       return { kind: 'done' };
     } catch (error) {
       return this.#endFailed(error, mayHaveEnded);
     }
   }
 
-  over(): void {
-    this.parts.onOver(this.#standing);
+  onEnded(): void {
+    this.context.onEnded(this.#state);
   }
 
-  #endFailed(error: unknown, mayHaveEnded: boolean): Ending {
+  #endFailed(error: unknown, mayHaveEnded: boolean): EndResult {
     if (isRefusal(error, 'INVALID_TXN_STATE'))
-      return { kind: 'otherwise', error: toBrokerError(error) };
-    const fenced = asFenced(error, this.parts.transactionalId);
+      return { kind: 'wrong-state', error: toBrokerError(error) };
+    const fenced = asProducerFencedError(error, this.context.transactionalId);
     if (!fenced) return { kind: 'failed', error: toBrokerError(error), mayHaveEnded };
-    this.#standing = { kind: 'fenced', error: fenced };
+    this.#state = { kind: 'fenced', error: fenced };
     return { kind: 'fenced', error: fenced, mayHaveEnded };
   }
 
   /** The coordinator answers a repetition as it answered the first time. */
-  async #persist<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    const { runtime } = this.parts.link.cluster;
-    const deadline = runtime.monotonic() + this.parts.deliveryTimeoutMs;
+  async #retry<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    const { runtime } = this.context.connection.cluster;
+    const deadline = runtime.monotonic() + this.context.deliveryTimeoutMs;
     const backoff = new Backoff(runtime, { initialMs: 20, maxMs: 1_000 });
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
-        const isOver = signal.aborted || this.parts.signal.aborted;
+        const isOver = signal.aborted || this.context.signal.aborted;
         if (isOver || runtime.monotonic() >= deadline || !isRetriable(error)) throw error;
         await sleep(runtime, backoff.next(), signal).catch(() => undefined);
       }

@@ -1,35 +1,35 @@
 import { ClosedError } from '../../../port/errors.js';
 import type { Transaction } from '../../../port/producer.js';
-import { oneAtATime } from '../../../port/transactional-use.js';
-import { TransactionCourse } from '../../../port/transaction-course.js';
-import type { ProducerIdentity } from '../../broker/transactions.js';
-import type { Link } from '../link.js';
+import { transactionOpenError } from '../../../port/transactional-errors.js';
+import { TransactionLifecycle } from '../../../port/transaction-lifecycle.js';
+import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
+import type { Connection } from '../connection.js';
 import { toBrokerError } from '../refusal-errors.js';
 import { Accumulator } from './accumulator.js';
 import { TransactionSink } from './batch-sink.js';
-import { asFenced } from './fenced.js';
-import { MemoryTransaction, type Standing } from './memory-transaction.js';
-import type { QueueParts } from './partition-queue.js';
+import { asProducerFencedError } from './producer-fenced.js';
+import { MemoryTransaction, type ProducerState } from './memory-transaction.js';
+import type { QueueContext } from './partition-queue.js';
 
 /** The transactions of one producer, one after the other. */
 export class MemoryTransactions {
-  #standing: Standing | undefined;
+  #state: ProducerState | undefined;
   #isBeginning = false;
-  #current: TransactionCourse | undefined;
+  #current: TransactionLifecycle | undefined;
   #isClosed = false;
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly transactionalId: string,
-    private readonly parts: Omit<QueueParts, 'sink' | 'onTopicMissing'>,
+    private readonly context: Omit<QueueContext, 'sink' | 'onTopicMissing'>,
   ) {}
 
   async begin(): Promise<Transaction> {
-    if (this.#isBeginning || this.#current) throw oneAtATime(this.transactionalId);
+    if (this.#isBeginning || this.#current) throw transactionOpenError(this.transactionalId);
     this.#isBeginning = true;
     try {
       const identity = await this.#identity();
-      if (this.#isClosed) throw closed();
+      if (this.#isClosed) throw closedError();
       return this.#open(identity);
     } finally {
       this.#isBeginning = false;
@@ -42,53 +42,53 @@ export class MemoryTransactions {
   }
 
   #open(identity: ProducerIdentity): Transaction {
-    const { link, transactionalId, parts } = this;
-    const { options, signal } = parts;
-    const sink = new TransactionSink(link, transactionalId, identity);
-    const accumulator = new Accumulator(link, {
-      ...parts,
+    const { connection, transactionalId, context } = this;
+    const { options, signal } = context;
+    const sink = new TransactionSink(connection, transactionalId, identity);
+    const accumulator = new Accumulator(connection, {
+      ...context,
       sink,
       options: { ...options, lingerMs: 0 },
     });
     const { deliveryTimeoutMs } = options;
     const work = new MemoryTransaction({
-      link,
+      connection,
       transactionalId,
       identity,
       accumulator,
       deliveryTimeoutMs,
       signal,
-      onOver: (standing) => {
-        accumulator.end(closed());
-        this.#standing = standing;
+      onEnded: (state) => {
+        accumulator.end(closedError());
+        this.#state = state;
         this.#current = undefined;
       },
     });
-    return (this.#current = new TransactionCourse(work));
+    return (this.#current = new TransactionLifecycle(work));
   }
 
   async #identity(): Promise<ProducerIdentity> {
-    const standing = this.#standing;
-    if (standing?.kind === 'fenced') throw standing.error;
-    if (standing?.kind === 'ready') return standing.identity;
-    const { transactionTimeoutMs } = this.parts.options;
-    const { transactions } = this.link.cluster;
+    const state = this.#state;
+    if (state?.kind === 'fenced') throw state.error;
+    if (state?.kind === 'ready') return state.identity;
+    const { transactionTimeoutMs } = this.context.options;
+    const { transactions } = this.connection.cluster;
     try {
-      const identity = await this.link.call(
+      const identity = await this.connection.call(
         { operation: 'init-producer' },
-        () => transactions.init(this.transactionalId, transactionTimeoutMs, standing?.identity),
-        { signal: this.parts.signal },
+        () => transactions.init(this.transactionalId, transactionTimeoutMs, state?.identity),
+        { signal: this.context.signal },
       );
-      this.#standing = { kind: 'ready', identity };
+      this.#state = { kind: 'ready', identity };
       return identity;
     } catch (error) {
-      const fenced = asFenced(error, this.transactionalId);
-      if (fenced) this.#standing = { kind: 'fenced', error: fenced };
+      const fenced = asProducerFencedError(error, this.transactionalId);
+      if (fenced) this.#state = { kind: 'fenced', error: fenced };
       throw fenced ?? toBrokerError(error);
     }
   }
 }
 
-function closed(): ClosedError {
+function closedError(): ClosedError {
   return new ClosedError('The transaction is over, or its producer was closed.');
 }

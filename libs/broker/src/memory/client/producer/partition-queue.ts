@@ -2,16 +2,16 @@ import { ClosedError, RequestTimeoutError } from '../../../port/errors.js';
 import type { ResolvedProducerOptions } from '../../../port/validate-producer-options.js';
 import type { TopicPartition } from '../../../port/record.js';
 import { Backoff, type Runtime, sleep, type Timer } from '../../../runtime/index.js';
-import { ConnectionRefused } from '../../broker/network.js';
-import { isRefusal, Refusal, type RefusalName } from '../../broker/refusal.js';
-import type { ProducerIdentity } from '../../broker/transactions.js';
+import { ConnectionRefusedError } from '../../broker/network.js';
+import { isRefusal, Refusal, type RefusalName } from '../../broker/faults/refusal.js';
+import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
 import { isRetriable } from '../refusal-errors.js';
 import type { BatchSink } from './batch-sink.js';
 import type { BufferBudget } from './buffer-budget.js';
-import { type Entry, PendingBatch } from './pending-batch.js';
+import { type BatchEntry, PendingBatch } from './pending-batch.js';
 import type { SendCall } from './send-call.js';
 
-export interface QueueParts {
+export interface QueueContext {
   readonly sink: BatchSink;
   readonly budget: BufferBudget;
   readonly runtime: Runtime;
@@ -51,14 +51,14 @@ export class PartitionQueue {
 
   constructor(
     private readonly to: TopicPartition,
-    private readonly parts: QueueParts,
+    private readonly context: QueueContext,
   ) {}
 
-  add(entry: Entry): void {
-    const owner = entry.call.isAlone ? entry.call : undefined;
+  add(entry: BatchEntry): void {
+    const owner = entry.call.hasOwnBatches ? entry.call : undefined;
     const last = this.#batches.at(-1);
-    const isFull = last && last.bytes + entry.bytes > this.parts.options.batchBytes;
-    if (isFull) this.#allReady();
+    const isFull = last && last.bytes + entry.bytes > this.context.options.batchBytes;
+    if (isFull) this.#markAllReady();
     if (last && !last.isReady && last.call === owner) return last.add(entry);
     const batch = new PendingBatch(owner);
     this.#batches.push(batch);
@@ -66,28 +66,31 @@ export class PartitionQueue {
   }
 
   /** Sends what is ready, now or after the linger time. */
-  kick(): void {
-    if (this.parts.options.lingerMs === 0) return this.flush();
+  sendReady(): void {
+    if (this.context.options.lingerMs === 0) return this.flush();
     this.#drain();
     if (this.#batches.length > 0)
-      this.#linger ??= this.parts.runtime.setTimer(() => this.flush(), this.parts.options.lingerMs);
+      this.#linger ??= this.context.runtime.setTimer(
+        () => this.flush(),
+        this.context.options.lingerMs,
+      );
   }
 
   flush(): void {
     this.#linger?.cancel();
     this.#linger = undefined;
-    this.#allReady();
+    this.#markAllReady();
     this.#drain();
   }
 
   /** What of this call has not left yet stays here. */
-  giveUp(call: SendCall, error: Error): void {
+  cancel(call: SendCall, error: Error): void {
     const given = this.#batches.filter((batch) => batch.call === call);
     this.#batches = this.#batches.filter((batch) => batch.call !== call);
     for (const batch of given) this.#fail(batch, 'not-written', error);
   }
 
-  #allReady(): void {
+  #markAllReady(): void {
     for (const batch of this.#batches) batch.isReady = true;
   }
 
@@ -108,18 +111,21 @@ export class PartitionQueue {
   }
 
   async #deliver(batch: PendingBatch): Promise<void> {
-    const { runtime, options, signal } = this.parts;
+    const { runtime, options, signal } = this.context;
     const backoff = new Backoff(runtime, { initialMs: 20, maxMs: 1_000 });
     let encoded: Buffer | undefined;
     let isUncertain = false;
     for (;;) {
       const left = batch.deadline - runtime.monotonic();
-      if (left <= 0 && !encoded) return this.#fail(batch, 'not-written', neverLeft());
+      if (left <= 0 && !encoded) return this.#fail(batch, 'not-written', neverSentError());
       const timeoutMs = Math.max(1, Math.min(options.requestTimeoutMs, left));
       try {
-        const identity = (this.#identity ??= await this.parts.sink.identify({ timeoutMs, signal }));
+        const identity = (this.#identity ??= await this.context.sink.identify({
+          timeoutMs,
+          signal,
+        }));
         encoded ??= this.#encode(batch, identity);
-        const appended = await this.parts.sink.append(identity, this.to, encoded, {
+        const appended = await this.context.sink.append(identity, this.to, encoded, {
           timeoutMs,
           signal,
         });
@@ -127,13 +133,14 @@ export class PartitionQueue {
         batch.succeed(this.to, appended);
         return this.#release(batch);
       } catch (error) {
-        if (isRefusal(error, 'UNKNOWN_TOPIC_OR_PARTITION')) this.parts.onTopicMissing();
+        if (isRefusal(error, 'UNKNOWN_TOPIC_OR_PARTITION')) this.context.onTopicMissing();
         isUncertain ||= encoded !== undefined && mayBeWritten(error);
-        const next = this.#reaction(batch, error, isUncertain);
+        const next = this.#nextStep(batch, error, isUncertain);
         if (next === 'split') return this.#split(batch);
-        const isOver = runtime.monotonic() >= batch.deadline || batch.call?.givenUp !== undefined;
+        const isOver =
+          runtime.monotonic() >= batch.deadline || batch.call?.cancellation !== undefined;
         if (next === 'give-up' || isOver || signal.aborted)
-          return this.#giveUpOn(batch, error, isUncertain);
+          return this.#giveUp(batch, error, isUncertain);
         if (next === 'start-anew') encoded = undefined;
         const pauseMs = Math.min(backoff.next(), batch.deadline - runtime.monotonic());
         await sleep(runtime, pauseMs, signal).catch(() => undefined);
@@ -141,7 +148,7 @@ export class PartitionQueue {
     }
   }
 
-  #reaction(
+  #nextStep(
     batch: PendingBatch,
     error: unknown,
     isUncertain: boolean,
@@ -154,15 +161,15 @@ export class PartitionQueue {
       'INVALID_PRODUCER_EPOCH',
       'UNKNOWN_PRODUCER_ID',
     );
-    if (isGap && !this.parts.sink.transactional) {
-      this.#startAnew();
+    if (isGap && !this.context.sink.transactional) {
+      this.#resetSequence();
       return isUncertain ? 'give-up' : 'start-anew';
     }
     return isRetriable(error) ? 'repeat' : 'give-up';
   }
 
   #encode(batch: PendingBatch, identity: ProducerIdentity): Buffer {
-    const { options, sink } = this.parts;
+    const { options, sink } = this.context;
     const sequence = identity.producerId < 0 ? -1 : this.#sequence;
     return batch.encode(identity, sequence, options.compression, sink.transactional);
   }
@@ -172,27 +179,27 @@ export class PartitionQueue {
   }
 
   /** If it is in the log after all, the sequence has moved on there: only a new producer can go on. */
-  #giveUpOn(batch: PendingBatch, error: unknown, isUncertain: boolean): void {
-    if (isUncertain && !this.parts.sink.transactional) this.#startAnew();
+  #giveUp(batch: PendingBatch, error: unknown, isUncertain: boolean): void {
+    if (isUncertain && !this.context.sink.transactional) this.#resetSequence();
     const state = isUncertain ? 'unknown' : 'not-written';
-    this.#fail(batch, state, this.#explain(batch, error));
+    this.#fail(batch, state, this.#errorFor(batch, error));
   }
 
-  #explain(batch: PendingBatch, error: unknown): Error {
-    const shown = this.parts.sink.errorOf(error, this.to.topic);
-    if (this.parts.signal.aborted)
+  #errorFor(batch: PendingBatch, error: unknown): Error {
+    const shown = this.context.sink.errorOf(error, this.to.topic);
+    if (this.context.signal.aborted)
       return new ClosedError('The producer was closed before the record was acknowledged.', {
         cause: shown,
       });
     if (!shown.retriable) return shown;
-    if (batch.deadline > this.parts.runtime.monotonic()) return batch.call?.givenUp ?? shown;
+    if (batch.deadline > this.context.runtime.monotonic()) return batch.call?.cancellation ?? shown;
     return new RequestTimeoutError(
       `The record was not acknowledged before its delivery time-out. The last attempt ended with: ${shown.message}`,
       { cause: shown },
     );
   }
 
-  #startAnew(): void {
+  #resetSequence(): void {
     this.#identity = undefined;
     this.#sequence = 0;
   }
@@ -203,11 +210,11 @@ export class PartitionQueue {
   }
 
   #release(batch: PendingBatch): void {
-    this.parts.budget.give(batch.entries.reduce((sum, { bytes }) => sum + bytes, 0));
+    this.context.budget.release(batch.entries.reduce((sum, { bytes }) => sum + bytes, 0));
   }
 }
 
-function neverLeft(): RequestTimeoutError {
+function neverSentError(): RequestTimeoutError {
   return new RequestTimeoutError(
     'The delivery time-out of the record was over before it could leave: others before it took too long.',
   );
@@ -215,6 +222,6 @@ function neverLeft(): RequestTimeoutError {
 
 /** Whether the batch may stand in the log although no answer said so. */
 function mayBeWritten(error: unknown): boolean {
-  if (error instanceof ConnectionRefused) return false;
+  if (error instanceof ConnectionRefusedError) return false;
   return !(error instanceof Refusal && NOT_WRITTEN.has(error.reason));
 }

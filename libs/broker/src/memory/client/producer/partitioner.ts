@@ -2,14 +2,14 @@ import type { OutgoingRecord } from '../../../port/record.js';
 import { partitionForKey } from '../../../records/index.js';
 import type { Runtime } from '../../../runtime/index.js';
 
-interface Stay {
+interface StickyPartition {
   readonly partition: number;
   bytes: number;
 }
 
 /** By the key as Java does; without one, so many bytes stay together before another partition is drawn. */
 export class Partitioner {
-  readonly #stays = new Map<string, Stay>();
+  readonly #sticky = new Map<string, StickyPartition>();
 
   constructor(
     private readonly runtime: Runtime,
@@ -24,13 +24,13 @@ export class Partitioner {
   ): number {
     if (key !== null && key !== undefined)
       return partitionForKey(typeof key === 'string' ? Buffer.from(key) : key, partitionCount);
-    const stay = this.#stays.get(topic);
+    const stay = this.#sticky.get(topic);
     if (stay && stay.bytes < this.bytesPerStay && led.includes(stay.partition)) {
       stay.bytes += bytes;
       return stay.partition;
     }
     const partition = this.#draw(led, partitionCount, stay?.partition);
-    this.#stays.set(topic, { partition, bytes });
+    this.#sticky.set(topic, { partition, bytes });
     return partition;
   }
 

@@ -1,12 +1,12 @@
 import type { OutgoingRecord, TopicPartition } from '../../../port/record.js';
 import { BATCH_OVERHEAD, codecOf, RecordBatchWriter } from '../../../records/index.js';
 import type { Compression } from '../../../port/producer.js';
-import type { Appended } from '../../broker/partition.js';
-import type { ProducerIdentity } from '../../broker/transactions.js';
+import type { AppendResult } from '../../broker/log/partition.js';
+import type { ProducerIdentity } from '../../broker/transactions/transactions.js';
 import type { SendCall } from './send-call.js';
 
 /** A record on its way, and whose it is. */
-export interface Entry {
+export interface BatchEntry {
   readonly call: SendCall;
   readonly index: number;
   readonly record: OutgoingRecord;
@@ -17,7 +17,7 @@ export interface Entry {
 
 /** Records of one partition that travel together. Encoded when they are added: later changes to them are too late. */
 export class PendingBatch {
-  readonly entries: Entry[] = [];
+  readonly entries: BatchEntry[] = [];
   isReady = false;
   #writer: RecordBatchWriter | undefined = new RecordBatchWriter();
   #bytes = BATCH_OVERHEAD;
@@ -32,7 +32,7 @@ export class PendingBatch {
     return this.#bytes;
   }
 
-  add(entry: Entry): void {
+  add(entry: BatchEntry): void {
     this.#bytes += this.#writer?.append(entry.record, entry.timestamp) ?? 0;
     this.entries.push(entry);
   }
@@ -43,7 +43,7 @@ export class PendingBatch {
     compression: Compression,
     transactional: boolean,
   ): Buffer {
-    const writer = this.#writer ?? this.#again();
+    const writer = this.#writer ?? this.#encodeAgain();
     this.#writer = undefined;
     return writer.finish({
       producerId: BigInt(producerId),
@@ -54,7 +54,7 @@ export class PendingBatch {
     });
   }
 
-  succeed(to: TopicPartition, { baseOffset, appendTime }: Appended): void {
+  succeed(to: TopicPartition, { baseOffset, appendTime }: AppendResult): void {
     this.entries.forEach(({ call, index, timestamp }, delta) =>
       call.settle(index, {
         state: 'written',
@@ -79,7 +79,7 @@ export class PendingBatch {
     });
   }
 
-  #again(): RecordBatchWriter {
+  #encodeAgain(): RecordBatchWriter {
     const writer = new RecordBatchWriter();
     for (const { record, timestamp } of this.entries) writer.append(record, timestamp);
     return writer;

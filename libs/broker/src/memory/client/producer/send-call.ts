@@ -5,10 +5,10 @@ import { Deferred } from '../../../runtime/index.js';
 /** One `send`: what became of each of its records, and its end when that is known of all. */
 export class SendCall {
   /** Why nothing more of it may leave. */
-  givenUp: Error | undefined;
+  cancellation: Error | undefined;
   readonly #outcomes: RecordOutcome[];
   readonly #done = new Deferred<readonly WrittenRecord[]>();
-  #open: number;
+  #unsettled: number;
 
   constructor(
     readonly records: readonly OutgoingRecord[],
@@ -17,10 +17,10 @@ export class SendCall {
     /** Of the monotonic clock. */
     readonly deadline: number,
     /** Its records share no batch with others: they may be given up on their own. */
-    readonly isAlone: boolean,
+    readonly hasOwnBatches: boolean,
   ) {
     this.#outcomes = new Array<RecordOutcome>(records.length);
-    this.#open = records.length;
+    this.#unsettled = records.length;
   }
 
   get done(): Promise<readonly WrittenRecord[]> {
@@ -34,11 +34,11 @@ export class SendCall {
   settle(index: number, outcome: RecordOutcome): void {
     if (this.#outcomes[index]) return;
     this.#outcomes[index] = outcome;
-    this.#open -= 1;
-    if (this.#open === 0) this.#end();
+    this.#unsettled -= 1;
+    if (this.#unsettled === 0) this.#finish();
   }
 
-  #end(): void {
+  #finish(): void {
     const failed = this.#outcomes.filter((outcome) => outcome.state !== 'written');
     if (failed.length === 0) this.#done.resolve(this.#outcomes.map(written));
     else this.#done.reject(sendError(this.#outcomes, failed));

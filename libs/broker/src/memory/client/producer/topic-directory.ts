@@ -1,6 +1,6 @@
 import type { TopicDescription } from '../../../port/admin.js';
 import { Backoff, sleep } from '../../../runtime/index.js';
-import type { Link } from '../link.js';
+import type { Connection } from '../connection.js';
 import { toBrokerError } from '../refusal-errors.js';
 
 const MAX_AGE_MS = 5_000;
@@ -8,7 +8,7 @@ const MAX_AGE_MS = 5_000;
 /** What is known of a topic; `undefined` while it is looked up, null when there is none. */
 type Known = TopicDescription | null | undefined;
 
-export interface LookedUp {
+export interface TopicLookup {
   readonly topic: string;
   readonly found: TopicDescription | null;
 }
@@ -21,14 +21,14 @@ export class TopicDirectory {
   readonly errors = new Map<string, Error>();
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: Connection,
     private readonly signal: AbortSignal,
   ) {}
 
   /** What can be relied on now. */
   find(topic: string): TopicDescription | undefined {
     const entry = this.#topics.get(topic);
-    const isFresh = entry && entry.until > this.link.cluster.runtime.monotonic();
+    const isFresh = entry && entry.until > this.connection.cluster.runtime.monotonic();
     return isFresh ? entry.known : undefined;
   }
 
@@ -38,13 +38,13 @@ export class TopicDirectory {
   }
 
   /** It is looked up again before it is relied on again. */
-  forget(topic: string): void {
+  invalidate(topic: string): void {
     const entry = this.#topics.get(topic);
     if (entry) entry.until = -Infinity;
   }
 
   /** Looks again and again, for as long as `isWanted`; tells after each look. */
-  watch(topic: string, isWanted: () => boolean, onLooked: (looked: LookedUp) => void): void {
+  watch(topic: string, isWanted: () => boolean, onLooked: (looked: TopicLookup) => void): void {
     if (this.#lookups.has(topic)) return;
     const watching = this.#watch(topic, isWanted, onLooked).finally(() => {
       this.#lookups.delete(topic);
@@ -56,9 +56,9 @@ export class TopicDirectory {
   async #watch(
     topic: string,
     isWanted: () => boolean,
-    onLooked: (looked: LookedUp) => void,
+    onLooked: (looked: TopicLookup) => void,
   ): Promise<void> {
-    const { runtime } = this.link.cluster;
+    const { runtime } = this.connection.cluster;
     const backoff = new Backoff(runtime, { initialMs: 20, maxMs: 500 });
     while (isWanted() && !this.signal.aborted) {
       const found = await this.#look(topic);
@@ -70,9 +70,9 @@ export class TopicDirectory {
 
   async #look(topic: string): Promise<Known> {
     try {
-      const [found = null] = await this.link.metadata([topic], { signal: this.signal });
+      const [found = null] = await this.connection.metadata([topic], { signal: this.signal });
       this.errors.delete(topic);
-      const until = this.link.cluster.runtime.monotonic() + MAX_AGE_MS;
+      const until = this.connection.cluster.runtime.monotonic() + MAX_AGE_MS;
       if (found) this.#topics.set(topic, { known: found, until });
       return found;
     } catch (error) {

@@ -1,19 +1,18 @@
 import { MalformedBytesError } from '../../malformed-bytes-error.js';
 
 /**
- * A stream of bits that is read from its end to its start: the highest set bit of the last byte
- * marks where it begins. It may be read beyond its start, where there are only zeros; whoever
- * reads looks at `left` in the end.
+ * A bit stream that is read from its end to its start. The highest set bit of the last byte marks
+ * where it begins. A read beyond the start returns zeros, so a caller must check `left` at the end.
  */
 export class BackwardBits {
-  /** How many bits are not read yet; negative once more was read than there is. */
+  /** The number of unread bits; negative after a read beyond the start. */
   left: number;
   private readonly start: number;
   private readonly view: DataView;
-  /** Where the last whole word starts. */
+  /** The position of the last complete 32-bit word. */
   private readonly lastWord: number;
 
-  /** The stream is exactly the bytes from `start` to `end`. */
+  /** The stream has exactly the bytes from `start` to `end`. */
   constructor(
     private readonly bytes: Uint8Array,
     start: number,
@@ -27,20 +26,20 @@ export class BackwardBits {
     this.left = (end - start) * 8 - 1 - (Math.clz32(last) - 24);
   }
 
-  /** Up to 25 bits. */
+  /** Reads up to 25 bits. */
   read(size: number): number {
     const value = this.peek(size);
     this.left -= size;
     return value;
   }
 
-  /** Up to 25 bits, as a number of `size` bits; they stay. */
+  /** Returns up to 25 bits as a number of `size` bits, without consuming them. */
   peek(size: number): number {
     const from = this.left - size;
     return from >= 0 ? this.bitsAt(from, size) : this.bitsBeforeStart(size);
   }
 
-  /** Bytes behind the stream may be looked at; their bits are masked out. */
+  /** Reads a word that may include bytes after the stream; their bits are masked out. */
   private bitsAt(from: number, size: number): number {
     const at = this.start + (from >>> 3);
     const word = at <= this.lastWord ? this.view.getInt32(at, true) : this.wordAtEnd(at);

@@ -11,7 +11,10 @@ import {
 } from './sequences.js';
 
 const MAGIC = 0xfd2fb528;
-/** Frames for something else, of any content: 16 magic numbers, by the last four bits. */
+/**
+ * Skippable frames with arbitrary content have 16 magic numbers, which differ in the last four
+ * bits.
+ */
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const MAX_BLOCK_BYTES = 128 * 1024;
 const BLOCK_HEADER_BYTES = 3;
@@ -25,22 +28,22 @@ const DESCRIPTOR = {
 } as const;
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const;
 
-/** How a block is kept. */
-const AS_IT_IS = 0;
-const ALL_THE_SAME = 1;
-const PACKED = 2;
+/** Block types of RFC 8878. */
+const RAW = 0;
+const RLE = 1;
+const COMPRESSED = 2;
 
 interface FrameHeader {
   readonly maxBlockBytes: number;
   readonly contentSize: number | undefined;
   readonly hasChecksum: boolean;
-  /** Where its first block starts. */
+  /** The position of the first block. */
   readonly blocks: number;
 }
 
 /**
- * Unpacks the frame that starts at `at`; returns where it ends. Its checksum is passed over: the
- * record batch around it has one of its own.
+ * Inflates the frame that starts at `at`; returns the position after it. The checksum is not
+ * verified, because the record batch has its own.
  */
 export function inflateZstdFrame(
   bytes: Uint8Array,
@@ -80,7 +83,7 @@ function readHeader(reader: FrameReader, start: number): FrameHeader {
   }
   at += dictionaryBytes;
   const sizeBytes = contentSizeBytes(descriptor >>> 6, isSingle);
-  // Sizes of two bytes leave out those that fit one.
+  // Sizes of two bytes are stored minus 256, because smaller ones fit into one byte.
   const stated = reader.number(at, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
   const contentSize = sizeBytes === 0 ? undefined : stated;
   return {
@@ -91,7 +94,7 @@ function readHeader(reader: FrameReader, start: number): FrameHeader {
   };
 }
 
-/** Nothing is allocated for it: matches reach into what is unpacked already. */
+/** Returns the window size. The window is not allocated: matches refer to the output. */
 function windowBytes(descriptor: number): number {
   const base = 2 ** (10 + (descriptor >>> 3));
   return base + (base / 8) * (descriptor & 7);
@@ -107,7 +110,7 @@ function requireContentSize({ contentSize }: FrameHeader, size: number): void {
   throw new MalformedBytesError(`a frame that claims ${contentSize} bytes has ${size} of them`);
 }
 
-/** The blocks of one frame: a later one may refer to the tables, trees and distances of those before it. */
+/** The blocks of one frame. A block may reuse the tables, trees and distances of earlier blocks. */
 class FrameBlocks {
   private readonly floor: number;
   private readonly recent = new RecentOffsets();
@@ -122,7 +125,7 @@ class FrameBlocks {
     this.floor = output.length;
   }
 
-  /** Returns where the last block ends. */
+  /** Returns the position after the last block. */
   inflate(): number {
     for (let at = this.header.blocks; ;) {
       const header = this.reader.number(at, BLOCK_HEADER_BYTES);
@@ -136,23 +139,23 @@ class FrameBlocks {
       throw new MalformedBytesError(`a block of ${size} bytes is longer than its frame allows`);
     }
     const { reader, output } = this;
-    const end = reader.end(start, kind === ALL_THE_SAME ? 1 : size);
+    const end = reader.end(start, kind === RLE ? 1 : size);
     switch (kind) {
-      case AS_IT_IS:
+      case RAW:
         output.append(reader.bytes, start, end);
         return end;
-      case ALL_THE_SAME:
+      case RLE:
         output.fill(reader.number(start, 1), size);
         return end;
-      case PACKED:
-        this.inflatePacked(start, end);
+      case COMPRESSED:
+        this.inflateCompressed(start, end);
         return end;
       default:
         throw new MalformedBytesError('a block is of a reserved kind');
     }
   }
 
-  private inflatePacked(start: number, end: number): void {
+  private inflateCompressed(start: number, end: number): void {
     const { reader, output, floor } = this;
     const { maxBlockBytes } = this.header;
     const literals = readLiterals(reader.bytes, start, end, maxBlockBytes, this.tree);
@@ -184,7 +187,7 @@ class FrameBlocks {
 class FrameReader {
   constructor(readonly bytes: Uint8Array) {}
 
-  /** Little-endian; rounded where it is larger than anything that could be right. */
+  /** Reads a little-endian number, rounded if it is larger than any valid size. */
   number(at: number, size: number): number {
     let value = 0;
     for (let byte = this.end(at, size) - 1; byte >= at; byte--) {
@@ -193,7 +196,7 @@ class FrameReader {
     return value;
   }
 
-  /** Where a piece of this size ends, when it is all there. */
+  /** Returns the end of a piece of this size; throws if it is truncated. */
   end(at: number, size: number): number {
     if (size > this.bytes.length - at) throw new MalformedBytesError('a frame is cut off');
     return at + size;

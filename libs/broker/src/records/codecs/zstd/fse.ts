@@ -1,29 +1,37 @@
 import { MalformedBytesError } from '../../malformed-bytes-error.js';
 import type { BackwardBits } from './backward-bits.js';
 
-/** A finite state entropy table: each state has a symbol, and tells how the next state is read. */
+/**
+ * A finite state entropy table: each state has a symbol and describes how the next state is read.
+ */
 export interface FseTable {
-  /** The number of bits that the first state takes. */
+  /** The number of bits of the first state. */
   readonly accuracy: number;
-  /** By state: the symbol, from bit 8 on the number of bits, from bit 16 on what they are added to. */
+  /**
+   * The states: the symbol in bits 0 to 7, the number of bits from bit 8 on, and their baseline
+   * from bit 16 on.
+   */
   readonly states: Uint32Array;
 }
 
-const LOWEST_ACCURACY = 5;
-/** A symbol that is so rare that it has one state only, and that at the end of the table. */
-const RARE = -1;
+const MIN_ACCURACY = 5;
+/** A probability below one: the symbol has a single state, at the end of the table. */
+const LESS_THAN_ONE = -1;
 
-/** A table whose every symbol is `symbol`, read without a bit. */
+/** Returns a table with `symbol` only, which is read without any bit. */
 export function fseTableOfOne(symbol: number): FseTable {
   return { accuracy: 0, states: Uint32Array.of(symbol) };
 }
 
-/** `shares`: how many states each symbol has; all together 2 to the `accuracy`. */
+/**
+ * Builds a table. `shares` contains the number of states of each symbol; their sum is 2 to the
+ * power of `accuracy`.
+ */
 export function fseTableOf(shares: readonly number[], accuracy: number): FseTable {
   const size = 1 << accuracy;
-  const symbols = spread(shares, size);
+  const symbols = spreadSymbols(shares, size);
   const states = new Uint32Array(size);
-  const next = shares.map((share) => (share === RARE ? 1 : share));
+  const next = shares.map((share) => (share === LESS_THAN_ONE ? 1 : share));
   for (let state = 0; state < size; state++) {
     const symbol = symbols[state] as number;
     const turn = next[symbol] as number;
@@ -34,12 +42,12 @@ export function fseTableOf(shares: readonly number[], accuracy: number): FseTabl
   return { accuracy, states };
 }
 
-/** Gives each state its symbol: the rare ones from the end down, the others in wide steps. */
-function spread(shares: readonly number[], size: number): Uint8Array {
+/** Assigns a symbol to each state: rare symbols from the end down, the others in wide steps. */
+function spreadSymbols(shares: readonly number[], size: number): Uint8Array {
   const symbols = new Uint8Array(size);
   let end = size;
   shares.forEach((share, symbol) => {
-    if (share === RARE) symbols[--end] = symbol;
+    if (share === LESS_THAN_ONE) symbols[--end] = symbol;
   });
   const step = (size >>> 1) + (size >>> 3) + 3;
   let at = 0;
@@ -66,14 +74,14 @@ export function readFseTable(
   { maxAccuracy, maxSymbol }: FseLimits,
 ): { readonly table: FseTable; readonly end: number } {
   const bits = new ForwardBits(bytes, start, end);
-  const accuracy = bits.read(4) + LOWEST_ACCURACY;
+  const accuracy = bits.read(4) + MIN_ACCURACY;
   if (accuracy > maxAccuracy) {
     throw new MalformedBytesError(`a table has the accuracy ${accuracy}, above ${maxAccuracy}`);
   }
   const shares: number[] = [];
   for (let left = 1 << accuracy; left > 0;) {
     if (shares.length > maxSymbol) throw new MalformedBytesError('a table has too many symbols');
-    const share = readShare(bits, left);
+    const share = readProbability(bits, left);
     shares.push(share);
     left -= Math.abs(share);
     if (share === 0) readZeros(bits, shares, maxSymbol);
@@ -81,8 +89,11 @@ export function readFseTable(
   return { table: fseTableOf(shares, accuracy), end: bits.finish() };
 }
 
-/** A number up to `left`, or RARE; small ones take a bit less, where the range is not a power of two. */
-function readShare(bits: ForwardBits, left: number): number {
+/**
+ * Reads a number up to `left`, or LESS_THAN_ONE. Small numbers take one bit less if the range is
+ * not a power of two.
+ */
+function readProbability(bits: ForwardBits, left: number): number {
   const width = 32 - Math.clz32(left + 1);
   const spare = (1 << width) - 2 - left;
   const short = bits.peek(width - 1);
@@ -94,7 +105,7 @@ function readShare(bits: ForwardBits, left: number): number {
   return (value > (1 << (width - 1)) - 1 ? value - spare : value) - 1;
 }
 
-/** Symbols without a share come in runs of up to three; a run of three goes on. */
+/** Reads runs of up to three symbols without a state; after a run of three another run follows. */
 function readZeros(bits: ForwardBits, shares: number[], maxSymbol: number): void {
   let run: number;
   do {
@@ -105,7 +116,7 @@ function readZeros(bits: ForwardBits, shares: number[], maxSymbol: number): void
   } while (run === 3);
 }
 
-/** Bits from the start to the end, the lowest of a byte first. */
+/** Reads bits from start to end, the lowest bit of a byte first. */
 class ForwardBits {
   private position: number;
 
@@ -138,13 +149,13 @@ class ForwardBits {
     return value;
   }
 
-  /** The first byte that is not begun. */
+  /** Returns the position of the first unused byte. */
   finish(): number {
     return (this.position + 7) >>> 3;
   }
 }
 
-/** One of the states that walk through a table. */
+/** A decoder state that moves through a table. */
 export class FseState {
   private readonly states: Uint32Array;
   private state: number;

@@ -2,17 +2,23 @@ import { MalformedBytesError } from '../../malformed-bytes-error.js';
 import { BackwardBits } from './backward-bits.js';
 import { FseState, readFseTable } from './fse.js';
 
-/** For each string of `width` bits: the symbol that it starts with, and how many bits that takes. */
+/**
+ * A lookup table: for each string of `width` bits, its first symbol and the number of bits of that
+ * symbol.
+ */
 export interface HuffmanTable {
   readonly width: number;
-  /** The symbol, and from bit 8 on the number of bits. */
+  /** The symbol in bits 0 to 7, and the number of bits from bit 8 on. */
   readonly codes: Uint16Array;
 }
 
-const WIDEST = 11;
+const MAX_WIDTH = 11;
 const MAX_WEIGHTS = 255;
-/** From here on the first byte tells how many weights follow, of four bits each. */
-const PLAIN_WEIGHTS = 128;
+/**
+ * A first byte of at least this value contains the number of weights, which follow with four bits
+ * each.
+ */
+const DIRECT_WEIGHTS = 128;
 const WEIGHT_LIMITS = { maxAccuracy: 6, maxSymbol: 12 } as const;
 
 /** Reads the tree at `start`, which ends before `limit`. */
@@ -23,24 +29,27 @@ export function readHuffmanTable(
 ): { readonly table: HuffmanTable; readonly end: number } {
   const first = start < limit ? (bytes[start] as number) : 0;
   const at = start + 1;
-  const isPlain = first >= PLAIN_WEIGHTS;
-  const end = at + (isPlain ? (first - PLAIN_WEIGHTS + 2) >>> 1 : first);
+  const isPlain = first >= DIRECT_WEIGHTS;
+  const end = at + (isPlain ? (first - DIRECT_WEIGHTS + 2) >>> 1 : first);
   if (first === 0 || end > limit) throw new MalformedBytesError('a Huffman tree is cut off');
   const weights = isPlain
-    ? plainWeights(bytes, at, first - PLAIN_WEIGHTS + 1)
-    : packedWeights(bytes, at, end);
+    ? directWeights(bytes, at, first - DIRECT_WEIGHTS + 1)
+    : compressedWeights(bytes, at, end);
   return { table: tableOf(weights), end };
 }
 
-function plainWeights(bytes: Uint8Array, start: number, count: number): number[] {
+function directWeights(bytes: Uint8Array, start: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => {
     const byte = bytes[start + (index >>> 1)] as number;
     return index % 2 === 0 ? byte >>> 4 : byte & 15;
   });
 }
 
-/** Two states take turns; the one that finds no bits left leaves the last word to the other. */
-function packedWeights(bytes: Uint8Array, start: number, end: number): number[] {
+/**
+ * Decodes the weights with two alternating states. When one state finds no bits left, the other
+ * gives the last weight.
+ */
+function compressedWeights(bytes: Uint8Array, start: number, end: number): number[] {
   const { table, end: streamStart } = readFseTable(bytes, start, end, WEIGHT_LIMITS);
   const bits = new BackwardBits(bytes, streamStart, end);
   let state = new FseState(table, bits);
@@ -56,19 +65,22 @@ function packedWeights(bytes: Uint8Array, start: number, end: number): number[] 
   return weights;
 }
 
-/** The last symbol's weight is what is missing to a power of two. */
+/**
+ * Builds the table. The weight of the last symbol is not stored: it completes the sum to a power of
+ * two.
+ */
 function tableOf(given: readonly number[]): HuffmanTable {
   const total = given.reduce((sum, weight) => sum + (weight > 0 ? 2 ** (weight - 1) : 0), 0);
-  const width = total > 0 && total < 2 ** WIDEST ? 32 - Math.clz32(total) : WIDEST + 1;
+  const width = total > 0 && total < 2 ** MAX_WIDTH ? 32 - Math.clz32(total) : MAX_WIDTH + 1;
   const missing = 2 ** width - total;
   const last = Math.log2(missing) + 1;
-  if (width > WIDEST || !Number.isInteger(last) || given.length > MAX_WEIGHTS) {
+  if (width > MAX_WIDTH || !Number.isInteger(last) || given.length > MAX_WEIGHTS) {
     throw new MalformedBytesError('a Huffman tree does not come out even');
   }
-  return filled([...given, last], width);
+  return fillCodes([...given, last], width);
 }
 
-function filled(weights: readonly number[], width: number): HuffmanTable {
+function fillCodes(weights: readonly number[], width: number): HuffmanTable {
   const codes = new Uint16Array(1 << width);
   let at = 0;
   for (let weight = 1; weight <= width; weight++) {
@@ -82,7 +94,7 @@ function filled(weights: readonly number[], width: number): HuffmanTable {
   return { width, codes };
 }
 
-/** Unpacks the stream from `start` to `end` into the whole of `output`. */
+/** Inflates the stream from `start` to `end` into all of `output`. */
 export function inflateHuffman(
   table: HuffmanTable,
   bytes: Uint8Array,

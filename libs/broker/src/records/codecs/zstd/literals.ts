@@ -3,21 +3,21 @@ import { inflateHuffman, readHuffmanTable, type HuffmanTable } from './huffman.j
 
 export interface Literals {
   readonly bytes: Uint8Array;
-  /** For a later block that refers to it. */
+  /** The Huffman table, which a later block may reuse. */
   readonly table: HuffmanTable | undefined;
-  /** Where the section ends. */
+  /** The position after the section. */
   readonly end: number;
 }
 
-/** How the literals of a block are kept, by the low two bits of their section. */
-const AS_THEY_ARE = 0;
-const ALL_THE_SAME = 1;
-const WITH_TREE = 2;
+/** Literals block types of RFC 8878, in the low two bits of the section. */
+const RAW = 0;
+const RLE = 1;
+const COMPRESSED = 2;
 
 const JUMP_TABLE_BYTES = 6;
 
-/** Headers of packed literals, by their size format: bytes, bits of each of the two sizes, streams. */
-const PACKED = [
+/** Headers of compressed literals by size format: bytes, bits of each of the two sizes, streams. */
+const COMPRESSED_HEADERS = [
   { bytes: 3, bits: 10, streams: 1 },
   { bytes: 3, bits: 10, streams: 4 },
   { bytes: 4, bits: 14, streams: 4 },
@@ -27,13 +27,13 @@ const PACKED = [
 interface Section {
   readonly kind: number;
   readonly streams: number;
-  /** Of the literals. */
+  /** The number of literals. */
   readonly size: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** Reads the literals section of the block that goes from `start` to `limit`. */
+/** Reads the literals section of the block from `start` to `limit`. */
 export function readLiterals(
   bytes: Uint8Array,
   start: number,
@@ -47,33 +47,38 @@ export function readLiterals(
     throw new MalformedBytesError(`it has ${section.size} literals, in a block of ${maxBytes}`);
   }
   const { kind, end } = section;
-  if (kind === AS_THEY_ARE) return { bytes: bytes.subarray(section.start, end), table: known, end };
-  if (kind === ALL_THE_SAME) {
+  if (kind === RAW) return { bytes: bytes.subarray(section.start, end), table: known, end };
+  if (kind === RLE) {
     const byte = bytes[section.start] as number;
     return { bytes: new Uint8Array(section.size).fill(byte), table: known, end };
   }
-  return unpacked(bytes, section, known);
+  return inflateLiterals(bytes, section, known);
 }
 
 function readSection(bytes: Uint8Array, start: number, limit: number): Section {
   const first = start < limit ? (bytes[start] as number) : 0;
   const kind = first & 3;
   const format = (first >>> 2) & 3;
-  return kind === AS_THEY_ARE || kind === ALL_THE_SAME
+  return kind === RAW || kind === RLE
     ? plainSection(bytes, start, kind, format)
-    : packedSection(bytes, start, kind, format);
+    : compressedSection(bytes, start, kind, format);
 }
 
 function plainSection(bytes: Uint8Array, start: number, kind: number, format: number): Section {
   const header = format === 3 ? 3 : format === 1 ? 2 : 1;
   const size = littleEndian(bytes, start, header) >>> (header === 1 ? 3 : 4);
   const from = start + header;
-  return { kind, streams: 0, size, start: from, end: from + (kind === ALL_THE_SAME ? 1 : size) };
+  return { kind, streams: 0, size, start: from, end: from + (kind === RLE ? 1 : size) };
 }
 
-/** The header has up to 40 bits: more than the operators for bits can do. */
-function packedSection(bytes: Uint8Array, start: number, kind: number, format: number): Section {
-  const { bytes: header, bits, streams } = PACKED[format as 0 | 1 | 2 | 3];
+/** Reads a header of up to 40 bits, which is more than bitwise operators support. */
+function compressedSection(
+  bytes: Uint8Array,
+  start: number,
+  kind: number,
+  format: number,
+): Section {
+  const { bytes: header, bits, streams } = COMPRESSED_HEADERS[format as 0 | 1 | 2 | 3];
   const sizes = Math.floor(littleEndian(bytes, start, header) / 16);
   const size = sizes % 2 ** bits;
   const from = start + header;
@@ -86,9 +91,13 @@ function littleEndian(bytes: Uint8Array, start: number, size: number): number {
   return value;
 }
 
-function unpacked(bytes: Uint8Array, section: Section, known: HuffmanTable | undefined): Literals {
+function inflateLiterals(
+  bytes: Uint8Array,
+  section: Section,
+  known: HuffmanTable | undefined,
+): Literals {
   const { size, streams, end } = section;
-  const own = section.kind === WITH_TREE ? readHuffmanTable(bytes, section.start, end) : undefined;
+  const own = section.kind === COMPRESSED ? readHuffmanTable(bytes, section.start, end) : undefined;
   const table = own?.table ?? known;
   if (table === undefined) throw new MalformedBytesError('it refers to a tree that never came');
   const start = own?.end ?? section.start;
@@ -98,7 +107,10 @@ function unpacked(bytes: Uint8Array, section: Section, known: HuffmanTable | und
   return { bytes: output, table, end };
 }
 
-/** The lengths of the first three stand before them; each gives a quarter, rounded up, and the last the rest. */
+/**
+ * Inflates four streams. The lengths of the first three precede them. Each stream gives a quarter,
+ * rounded up, and the last one gives the rest.
+ */
 function inflateFourStreams(
   table: HuffmanTable,
   bytes: Uint8Array,

@@ -1,40 +1,40 @@
 import { fseTableOf, type FseLimits, type FseTable } from './fse.js';
 
-/** One of the three numbers that a sequence is made of. */
+/** The coding of one of the three numbers of a sequence. */
 export interface SequenceCode {
-  /** The table of blocks that bring none. */
+  /** The table for blocks that do not define one. */
   readonly predefined: FseTable;
   readonly limits: FseLimits;
 }
 
-/** A code's number is its baseline plus this many bits. */
+/** The number of a code is its baseline plus the value of so many extra bits. */
 export interface CodeNumbers {
   readonly baselines: readonly number[];
   readonly bits: readonly number[];
 }
 
-const LITERAL_SHARES = [
+const LITERAL_PROBABILITIES = [
   4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1,
   -1, -1, -1, -1,
 ];
-const OFFSET_SHARES = [
+const OFFSET_PROBABILITIES = [
   1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1,
 ];
-const MATCH_SHARES = [
+const MATCH_PROBABILITIES = [
   1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1,
 ];
 
 export const LITERAL_LENGTH: SequenceCode = {
-  predefined: fseTableOf(LITERAL_SHARES, 6),
+  predefined: fseTableOf(LITERAL_PROBABILITIES, 6),
   limits: { maxAccuracy: 9, maxSymbol: 35 },
 };
 export const OFFSET: SequenceCode = {
-  predefined: fseTableOf(OFFSET_SHARES, 5),
+  predefined: fseTableOf(OFFSET_PROBABILITIES, 5),
   limits: { maxAccuracy: 8, maxSymbol: 31 },
 };
 export const MATCH_LENGTH: SequenceCode = {
-  predefined: fseTableOf(MATCH_SHARES, 6),
+  predefined: fseTableOf(MATCH_PROBABILITIES, 6),
   limits: { maxAccuracy: 9, maxSymbol: 52 },
 };
 
@@ -49,7 +49,10 @@ export const MATCH_LENGTHS: CodeNumbers = numbersOf(
   [1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
 );
 
-/** Each code goes on where the one before it ends: `short` codes of one number, then those of several. */
+/**
+ * Computes baselines: each code continues where the previous one ends. The first `short` codes
+ * stand for one number each, the others for ranges.
+ */
 function numbersOf(first: number, short: number, wide: readonly number[]): CodeNumbers {
   const bits = [...Array<number>(short).fill(0), ...wide];
   const baselines: number[] = [];

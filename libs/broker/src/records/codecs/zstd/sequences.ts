@@ -11,7 +11,7 @@ import {
 } from './sequence-codes.js';
 import type { SequenceCode } from './sequence-codes.js';
 
-/** The tables of a block's sequences, which a later block may refer to. */
+/** The tables of a block's sequences, which a later block may reuse. */
 export interface SequenceTables {
   readonly literalLength: FseTable;
   readonly offset: FseTable;
@@ -21,20 +21,20 @@ export interface SequenceTables {
 export interface SequenceSection {
   readonly count: number;
   readonly tables: SequenceTables | undefined;
-  /** Where the stream of bits starts. */
+  /** The position of the bit stream. */
   readonly start: number;
 }
 
-/** Where a table comes from. */
+/** Compression modes of a table, as defined by RFC 8878. */
 const PREDEFINED = 0;
 const ONE_SYMBOL = 1;
 const DESCRIBED = 2;
 
-/** Further back than any block could be read that we hand out. */
+/** The largest supported offset code: farther back than the largest block that can be returned. */
 const LARGEST_OFFSET_CODE = 30;
 const BITS_AT_ONCE = 16;
 
-/** Reads what comes before the sequences of a block: their number and their tables. */
+/** Reads what precedes the sequences of a block: their number and their tables. */
 export function readSequenceSection(
   bytes: Uint8Array,
   start: number,
@@ -98,13 +98,16 @@ class TableReader {
   }
 }
 
-/** The last three distances of a frame, which sequences name by number. */
+/** The last three distances of a frame, which sequences reference by number. */
 export class RecentOffsets {
   private first = 1;
   private second = 4;
   private third = 8;
 
-  /** What `value` stands for; without literals before it the numbers mean other ones. */
+  /**
+   * Returns the distance for `value`. The numbers are shifted by one if the sequence has no
+   * literals.
+   */
   resolve(value: number, hasLiterals: boolean): number {
     if (value > 3) return this.remember(value - 3);
     const which = hasLiterals ? value : value + 1;
@@ -123,7 +126,10 @@ export class RecentOffsets {
   }
 }
 
-/** Writes literals and matches in turn, then the literals that are left. Matches reach back to `floor`. */
+/**
+ * Writes literals and matches in turn, then the remaining literals. Matches may reach back to
+ * `floor`.
+ */
 export function inflateSequences(
   bits: BackwardBits,
   count: number,

@@ -1,5 +1,5 @@
 import { ExceptionRouting } from '../../../model/outcomes/exception-routing.js';
-import { nameTheSame, showMatcher } from '../../error-matching/error-matcher.js';
+import { isSameMatcher, formatMatcher } from '../../error-matching/error-matcher.js';
 import type { ResolvedExceptionRoute } from '../../resolving/resolved-binding.js';
 import type { BindingRule, Finding } from './binding-rule.js';
 import { missingTier } from './missing-tier.js';
@@ -20,9 +20,9 @@ export const exceptionRoutingRules: readonly BindingRule[] = [
     check: ({ binding: { exceptionRouting } }) =>
       exceptionRouting.flatMap(({ match }, index) => {
         const earlier = exceptionRouting.slice(0, index);
-        const first = earlier.findIndex((route) => nameTheSame(route.match, match));
+        const first = earlier.findIndex((route) => isSameMatcher(route.match, match));
         if (first === -1) return [];
-        const message = `names ${showMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
+        const message = `names ${formatMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
         return [finding(index, 'match', match, message)];
       }),
   },

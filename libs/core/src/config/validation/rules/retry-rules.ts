@@ -1,5 +1,9 @@
 import { MOST_TIERS } from '../../../model/records/tier-history.js';
-import { nameTheSame, showMatcher, type ErrorMatcher } from '../../error-matching/error-matcher.js';
+import {
+  isSameMatcher,
+  formatMatcher,
+  type ErrorMatcher,
+} from '../../error-matching/error-matcher.js';
 import type { BindingRule, Finding } from './binding-rule.js';
 import { missingTier } from './missing-tier.js';
 
@@ -67,9 +71,9 @@ export const retryRules: readonly BindingRule[] = [
     check: ({ binding: { retry } }) => {
       return retry.skipToTierMapping.flatMap(({ match }, index) => {
         const earlier = retry.skipToTierMapping.slice(0, index);
-        const first = earlier.findIndex((skip) => nameTheSame(skip.match, match));
+        const first = earlier.findIndex((skip) => isSameMatcher(skip.match, match));
         if (first === -1) return [];
-        const message = `names ${showMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
+        const message = `names ${formatMatcher(match)} a second time; entry ${first} has it already. Remove one of them.`;
         return [{ key: `retry.skipToTierMapping[${index}].match`, value: match, message }];
       });
     },
@@ -86,10 +90,10 @@ function overlap(
   key: string,
 ): readonly Finding[] {
   return refused
-    .filter((matcher) => others.some((other) => nameTheSame(matcher, other)))
+    .filter((matcher) => others.some((other) => isSameMatcher(matcher, other)))
     .map((matcher) => ({
       key: 'retry.nonRetryableExceptions',
       value: matcher,
-      message: `${showMatcher(matcher)} is also in ${key}, which says the opposite. Remove it from one of the two.`,
+      message: `${formatMatcher(matcher)} is also in ${key}, which says the opposite. Remove it from one of the two.`,
     }));
 }

@@ -1,6 +1,6 @@
 import type { ResolvedBinding } from '../../resolving/resolved-binding.js';
 import { TOPIC_NAME, isTopicName } from '../../resolving/topic-name.js';
-import { show } from '../../reading/format-value.js';
+import { formatValue } from '../../reading/format-value.js';
 import { longestDelayMs } from '../../resolving/tier-delay.js';
 import type { BindingRule } from './binding-rule.js';
 
@@ -16,7 +16,7 @@ export const topicRules: readonly BindingRule[] = [
         .map(({ topicSuffix, number }) => ({
           key: `retry.tiers[${number - 1}].topicSuffix`,
           value: topicSuffix,
-          message: `${show(topicSuffix)} has no {n}, so that the ${retry.tiers.length} tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.`,
+          message: `${formatValue(topicSuffix)} has no {n}, so that the ${retry.tiers.length} tiers cannot be told apart. Write it with {n}, such as 'retry-{n}', or use a single tier.`,
         }));
     },
   },

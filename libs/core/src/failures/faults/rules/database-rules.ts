@@ -4,41 +4,41 @@ import type { FaultRule } from '../fault.js';
 export const databaseRules: readonly FaultRule[] = [
   {
     name: 'somebody else has changed the entity in the meantime',
-    fault: 'world',
-    holds: ({ names }) => OPTIMISTIC_LOCKS.some((name) => names.has(name)),
+    fault: 'dependency',
+    matches: ({ names }) => OPTIMISTIC_LOCKS.some((name) => names.has(name)),
   },
   {
     name: 'MongoDB cannot be reached, or says that another try may help',
-    fault: 'world',
-    holds: ({ names, value }) =>
+    fault: 'dependency',
+    matches: ({ names, value }) =>
       MONGO_DOWN.some((name) => names.has(name)) ||
       MONGO_LABELS.some((label) => isLabelled(value, label)),
   },
   {
     name: 'MongoDB: a duplicate key',
     fault: 'message',
-    holds: ({ names, code }) => code === 11_000 && names.has('MongoServerError'),
+    matches: ({ names, code }) => code === 11_000 && names.has('MongoServerError'),
   },
   {
     name: 'Prisma cannot reach the database, or lost against another transaction',
-    fault: 'world',
-    holds: ({ code, names }) =>
+    fault: 'dependency',
+    matches: ({ code, names }) =>
       PRISMA_DOWN.has(code) || names.has('PrismaClientInitializationError'),
   },
   {
     name: 'Prisma: the data is wrong, or refused by a constraint',
     fault: 'message',
-    holds: ({ code }) => PRISMA_REFUSED.has(code),
+    matches: ({ code }) => PRISMA_REFUSED.has(code),
   },
   {
     name: 'SQLite: the database is locked, full or cannot be read',
-    fault: 'world',
-    holds: ({ code }) => typeof code === 'string' && SQLITE_BUSY.test(code),
+    fault: 'dependency',
+    matches: ({ code }) => typeof code === 'string' && SQLITE_BUSY.test(code),
   },
   {
     name: 'SQLite: the data is refused by a constraint',
     fault: 'message',
-    holds: ({ code }) => typeof code === 'string' && SQLITE_REFUSED.test(code),
+    matches: ({ code }) => typeof code === 'string' && SQLITE_REFUSED.test(code),
   },
 ];
 

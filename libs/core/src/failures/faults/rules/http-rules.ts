@@ -8,21 +8,21 @@ import type { FaultRule } from '../fault.js';
 export const httpRules: readonly FaultRule[] = [
   {
     name: 'HTTP 503: the service is not available',
-    fault: 'world',
+    fault: 'dependency',
     isExtended: true,
-    holds: ({ httpStatus, names }) =>
+    matches: ({ httpStatus, names }) =>
       httpStatus === 503 || names.has('ServiceUnavailableException'),
   },
   {
     name: 'HTTP 408, 425, 429, 502, 504: too busy, too early or out of reach',
-    fault: 'world',
-    holds: ({ httpStatus }) => BUSY.has(httpStatus),
+    fault: 'dependency',
+    matches: ({ httpStatus }) => BUSY.has(httpStatus),
   },
   {
     // 401 and 403, too: the specification counts authentication among what no call can help.
     name: 'HTTP 400, 401, 403, 405, 406, 410, 413, 414, 415, 422: this request is never accepted',
     fault: 'message',
-    holds: ({ httpStatus }) => REFUSED.has(httpStatus),
+    matches: ({ httpStatus }) => REFUSED.has(httpStatus),
   },
 ];
 

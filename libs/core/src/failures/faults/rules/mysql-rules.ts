@@ -8,28 +8,28 @@ import type { Thrown } from '../thrown.js';
 export const mysqlRules: readonly FaultRule[] = [
   {
     name: 'MySQL: the transaction lost against another, or waited too long for a lock',
-    fault: 'world',
-    holds: (thrown) => isAmong(CONFLICTS, thrown),
+    fault: 'dependency',
+    matches: (thrown) => isAmong(CONFLICTS, thrown),
   },
   {
     name: 'MySQL: the server is busy, full, going away or not to be written to',
-    fault: 'world',
-    holds: (thrown) => isAmong(UNAVAILABLE, thrown),
+    fault: 'dependency',
+    matches: (thrown) => isAmong(UNAVAILABLE, thrown),
   },
   {
     name: 'MySQL: the server refuses the login',
-    fault: 'world',
-    holds: (thrown) => isAmong(LOGINS, thrown),
+    fault: 'dependency',
+    matches: (thrown) => isAmong(LOGINS, thrown),
   },
   {
     name: 'MySQL: the data is wrong, or refused by a constraint',
     fault: 'message',
-    holds: (thrown) => isAmong(REFUSED, thrown),
+    matches: (thrown) => isAmong(REFUSED, thrown),
   },
   {
     name: 'mysql2: the client has no connection, or waited too long',
-    fault: 'world',
-    holds: ({ code, message }) => CLIENT.has(code) || WORDS.has(message),
+    fault: 'dependency',
+    matches: ({ code, message }) => CLIENT.has(code) || WORDS.has(message),
   },
 ];
 

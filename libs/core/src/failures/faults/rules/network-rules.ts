@@ -4,29 +4,29 @@ import type { FaultRule } from '../fault.js';
 export const networkRules: readonly FaultRule[] = [
   {
     name: 'the network failed',
-    fault: 'world',
-    holds: ({ code }) => NETWORK.has(code),
+    fault: 'dependency',
+    matches: ({ code }) => NETWORK.has(code),
   },
   {
     name: 'undici lost its connection or its patience',
-    fault: 'world',
-    holds: ({ code }) => UNDICI.has(code),
+    fault: 'dependency',
+    matches: ({ code }) => UNDICI.has(code),
   },
   {
     name: 'the other side cannot prove who it is',
-    fault: 'world',
-    holds: ({ code }) => CERTIFICATES.has(code),
+    fault: 'dependency',
+    matches: ({ code }) => CERTIFICATES.has(code),
   },
   {
     name: 'this process or its machine has run out of something',
-    fault: 'world',
-    holds: ({ code }) => EXHAUSTED.has(code),
+    fault: 'dependency',
+    matches: ({ code }) => EXHAUSTED.has(code),
   },
   {
     // Not AbortError: who called the work off, and why, is not known.
     name: 'a time-out',
-    fault: 'world',
-    holds: ({ names }) => names.has('TimeoutError'),
+    fault: 'dependency',
+    matches: ({ names }) => names.has('TimeoutError'),
   },
 ];
 

@@ -17,7 +17,7 @@ import {
   HandlerRefusedException,
 } from '../../../errors/handler-errors.js';
 import type { FaultRule } from '../fault.js';
-import { isBadMessage } from '../unwrap-batch-error.js';
+import { isBadMessage } from '../bad-messages.js';
 import { isOneOf } from '../thrown.js';
 
 const REFUSALS = [AuthenticationError, AuthorizationError, ClosedError] as const;
@@ -26,25 +26,25 @@ export const ownRules: readonly FaultRule[] = [
   {
     name: 'the message cannot be read, does not fit or has a type that nobody takes',
     fault: 'message',
-    holds: ({ value }) => isBadMessage(value),
+    matches: ({ value }) => isBadMessage(value),
   },
   {
     name: 'the handler gives the record up, or says that no other call can help',
     fault: 'message',
-    holds: ({ value }) => isOneOf(value, [NonRetryableException, DeadLetterRequestedException]),
+    matches: ({ value }) => isOneOf(value, [NonRetryableException, DeadLetterRequestedException]),
   },
   {
     name: 'the handler says that another call may help',
     fault: 'unknown',
     // It does not say what it waits for: an event that is still on its way, or a database.
-    yieldsTo: 'world',
-    holds: ({ value }) => value instanceof RetryableException,
+    yieldsTo: 'dependency',
+    matches: ({ value }) => value instanceof RetryableException,
   },
   {
     name: 'a circuit is open',
-    fault: 'world',
+    fault: 'dependency',
     isExtended: true,
-    holds: ({ value, names, code }) =>
+    matches: ({ value, names, code }) =>
       value instanceof CircuitBreakerOpenException ||
       names.has('BrokenCircuitError') ||
       // opossum's
@@ -52,34 +52,34 @@ export const ownRules: readonly FaultRule[] = [
   },
   {
     name: 'a guard refused the record',
-    fault: 'world',
-    holds: ({ value }) => value instanceof HandlerRefusedException,
+    fault: 'dependency',
+    matches: ({ value }) => value instanceof HandlerRefusedException,
   },
   {
     name: 'the schema registry or the idempotency store does not answer',
-    fault: 'world',
-    holds: ({ value }) =>
+    fault: 'dependency',
+    matches: ({ value }) =>
       isOneOf(value, [SchemaRegistryUnavailableException, IdempotencyStoreException]),
   },
   {
     name: 'the record has no key by which a second delivery could be told',
     fault: 'message',
-    holds: ({ value }) => value instanceof IdempotencyKeyException,
+    matches: ({ value }) => value instanceof IdempotencyKeyException,
   },
   {
     name: 'an event is too large to be published',
     fault: 'message',
-    holds: ({ value }) => value instanceof RecordTooLargeError,
+    matches: ({ value }) => value instanceof RecordTooLargeError,
   },
   {
     name: 'Kafka cannot be reached, or refuses for now',
-    fault: 'world',
-    holds: ({ value }) => value instanceof BrokerError && value.retriable,
+    fault: 'dependency',
+    matches: ({ value }) => value instanceof BrokerError && value.retriable,
   },
   {
     // The application's rights and its connection, which every record needs alike.
     name: 'Kafka refuses the application, or was closed',
-    fault: 'world',
-    holds: ({ value }) => isOneOf(value, REFUSALS),
+    fault: 'dependency',
+    matches: ({ value }) => isOneOf(value, REFUSALS),
   },
 ];

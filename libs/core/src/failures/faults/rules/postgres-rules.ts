@@ -8,34 +8,35 @@ import type { FaultRule } from '../fault.js';
 export const postgresRules: readonly FaultRule[] = [
   {
     name: 'SQL: the transaction lost against another (40001, 40P01, 55P03)',
-    fault: 'world',
-    holds: ({ sqlState }) => CONFLICTS.has(sqlState),
+    fault: 'dependency',
+    matches: ({ sqlState }) => CONFLICTS.has(sqlState),
   },
   {
     name: 'SQL: the database cannot be reached, is full, busy or not to be written to (08, 53, 57, 58)',
-    fault: 'world',
-    holds: ({ sqlState }) => UNAVAILABLE.has(sqlState) || isOf(sqlState, ['08', '53', '57', '58']),
+    fault: 'dependency',
+    matches: ({ sqlState }) =>
+      UNAVAILABLE.has(sqlState) || isOf(sqlState, ['08', '53', '57', '58']),
   },
   {
     // The login is the application's, not the message's: no record can be handled.
     name: 'SQL: the database refuses the login (28)',
-    fault: 'world',
-    holds: ({ sqlState }) => isOf(sqlState, ['28']),
+    fault: 'dependency',
+    matches: ({ sqlState }) => isOf(sqlState, ['28']),
   },
   {
     name: 'SQL: the data is wrong (22)',
     fault: 'message',
-    holds: ({ sqlState }) => isOf(sqlState, ['22']),
+    matches: ({ sqlState }) => isOf(sqlState, ['22']),
   },
   {
     name: 'SQL: the data is refused by a constraint (23502, 23505, 23514, 23P01)',
     fault: 'message',
-    holds: ({ sqlState }) => REFUSED.has(sqlState),
+    matches: ({ sqlState }) => REFUSED.has(sqlState),
   },
   {
     name: 'pg: the client has no connection, or waited too long',
-    fault: 'world',
-    holds: ({ message }) => WORDS.has(message),
+    fault: 'dependency',
+    matches: ({ message }) => WORDS.has(message),
   },
 ];
 

@@ -3,14 +3,14 @@ import type { FaultRule } from '../fault.js';
 export const redisRules: readonly FaultRule[] = [
   {
     name: 'ioredis has no connection, or waited too long',
-    fault: 'world',
-    holds: ({ names, message }) =>
+    fault: 'dependency',
+    matches: ({ names, message }) =>
       CLIENT_ERRORS.some((name) => names.has(name)) || WORDS.has(message),
   },
   {
     name: 'Redis: the server is loading, read-only, full, out of order or refuses the login',
-    fault: 'world',
-    holds: ({ names, message }) => names.has('ReplyError') && REPLIES.test(message),
+    fault: 'dependency',
+    matches: ({ names, message }) => names.has('ReplyError') && REPLIES.test(message),
   },
 ];
 

@@ -6,18 +6,18 @@ export const validationRules: readonly FaultRule[] = [
   {
     name: 'class-validator refuses the data',
     fault: 'message',
-    holds: ({ value }) => isRefusal(Array.isArray(value) ? value[0] : value),
+    matches: ({ value }) => isRefusal(Array.isArray(value) ? value[0] : value),
   },
   {
     name: 'a schema refuses the data',
     fault: 'message',
-    holds: ({ value }) => hasIssues(value),
+    matches: ({ value }) => hasIssues(value),
   },
   {
     // Of ajv, Joi, yup, Mongoose; CastError is Mongoose's, too.
     name: 'a validator refuses the data',
     fault: 'message',
-    holds: ({ names }) => names.has('ValidationError') || names.has('CastError'),
+    matches: ({ names }) => names.has('ValidationError') || names.has('CastError'),
   },
 ];
 

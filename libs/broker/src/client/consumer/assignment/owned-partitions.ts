@@ -1,0 +1,75 @@
+import type { TopicPartition } from '../../../port/record.js';
+import { partitionKey } from '../../../port/topic-partition.js';
+import { OwnedPartition } from '../fetching/owned-partition.js';
+
+/** The partitions that are ours now, and the pauses, which outlive ownership. */
+export class OwnedPartitions {
+  readonly #byKey = new Map<string, OwnedPartition>();
+  readonly #pauses = new Set<string>();
+
+  [Symbol.iterator](): IterableIterator<OwnedPartition> {
+    return this.#byKey.values();
+  }
+
+  get(partition: TopicPartition): OwnedPartition | undefined {
+    return this.#byKey.get(partitionKey(partition));
+  }
+
+  list(): readonly TopicPartition[] {
+    return [...this.#byKey.values()].map(({ topic, partition }) => ({ topic, partition }));
+  }
+
+  /** Whether this very assignment still lasts: a later one of the same partition is another. */
+  isCurrent(partition: OwnedPartition): boolean {
+    return this.get(partition) === partition;
+  }
+
+  add({ topic, partition }: TopicPartition, topicId: string | null): OwnedPartition {
+    const owned = new OwnedPartition(topic, partition, topicId);
+    owned.paused = this.#pauses.has(partitionKey(owned));
+    this.#byKey.set(partitionKey(owned), owned);
+    return owned;
+  }
+
+  remove(partition: OwnedPartition): void {
+    partition.beginRemoval();
+    partition.dropChunks();
+    if (this.isCurrent(partition)) this.#byKey.delete(partitionKey(partition));
+  }
+
+  pause(partitions: readonly TopicPartition[]): void {
+    for (const { topic, partition } of partitions) {
+      this.#pauses.add(partitionKey({ topic, partition }));
+      const owned = this.get({ topic, partition });
+      if (owned) owned.paused = true;
+    }
+  }
+
+  resume(partitions: readonly TopicPartition[]): void {
+    for (const partition of partitions) {
+      this.#pauses.delete(partitionKey(partition));
+      const owned = this.get(partition);
+      if (owned) owned.paused = false;
+    }
+  }
+
+  /** Of the partitions that are ours. */
+  paused(): readonly TopicPartition[] {
+    return this.list().filter((partition) => this.#pauses.has(partitionKey(partition)));
+  }
+}
+
+/** Aborts once the last of them has left. */
+export function whenAllRemoved(partitions: readonly OwnedPartition[]): AbortSignal {
+  const control = new AbortController();
+  let remaining = partitions.length;
+  for (const { removalSignal } of partitions)
+    removalSignal.addEventListener(
+      'abort',
+      () => {
+        if (--remaining === 0) control.abort(removalSignal.reason);
+      },
+      { once: true },
+    );
+  return control.signal;
+}

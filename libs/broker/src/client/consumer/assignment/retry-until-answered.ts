@@ -1,0 +1,37 @@
+import { Backoff, sleep, type Runtime } from '../../../runtime/index.js';
+import type { ConsumerStatus } from '../consumer-status.js';
+
+interface RetryContext {
+  readonly runtime: Runtime;
+  readonly status: ConsumerStatus;
+  /** In whose name trouble stands on the board. */
+  readonly source: object;
+  readonly signal: AbortSignal;
+}
+
+const BACKOFF = { initialMs: 100, maxMs: 5_000 };
+
+/** Asks until there is an answer; undefined when the signal aborts before. */
+export async function retryUntilAnswered<T>(
+  { runtime, status, source, signal }: RetryContext,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const backoff = new Backoff(runtime, BACKOFF);
+  while (!signal.aborted) {
+    try {
+      const answer = await ask(signal);
+      status.clearErrors(source);
+      return answer;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      status.reportFetchError(source, error as Error);
+      const hasPaused = await sleep(runtime, backoff.next(), signal).then(
+        () => true,
+        () => false,
+      );
+      // Without a pause it would spin: the trouble stays on the board instead.
+      if (!hasPaused) return undefined;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import { Deferred } from '../../../runtime/index.js';
+import { FetcherUnderTest, batchAt } from './fetcher.spec-support.js';
+
+/** A pump with partition 0, its long poll under way, and a poll that waits. */
+async function waiting(signal?: AbortSignal) {
+  const test = new FetcherUnderTest();
+  await test.own(0);
+  const poll = test.records.poll(10, signal).then((records) => records.map(String));
+  await test.runtime.settle();
+  return { test, poll, fetch: test.pendingFetch('fetch-long') };
+}
+
+const values = async (test: FetcherUnderTest): Promise<string[]> =>
+  (await test.records.poll(10)).map(({ value }) => String(value));
+
+describe('a poll that waits', () => {
+  it('gets its records before the broker is asked for more', async () => {
+    const test = new FetcherUnderTest();
+    await test.own(0);
+    const asked = new Deferred<number>();
+    void test.records.poll(10).then(() => asked.resolve(test.fetches.length));
+    test.pendingFetch('fetch-long').answer({ partition: 0, records: batchAt(0, 'a') });
+    expect(await asked.promise).toBe(1);
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(2);
+  });
+
+  it('that is given up in the turn in which records come takes none of them', async () => {
+    const control = new AbortController();
+    const { test, poll, fetch } = await waiting(control.signal);
+    test.fetcher.wake();
+    fetch.answer({ partition: 0, records: batchAt(0, 'a', 'b') });
+    test.records.notify();
+    control.abort(new Error('enough'));
+    await expect(poll).rejects.toThrow('enough');
+    await test.runtime.settle();
+    expect(await values(test)).toEqual(['a', 'b']);
+  });
+
+  it('keeps what it got, whatever the signal says later', async () => {
+    const control = new AbortController();
+    const { poll, test, fetch } = await waiting(control.signal);
+    fetch.answer({ partition: 0, records: batchAt(0, 'a') });
+    await test.runtime.settle();
+    control.abort(new Error('enough'));
+    expect(await poll).toHaveLength(1);
+  });
+
+  it('gets nothing of a partition that was resumed and paused again in one turn', async () => {
+    const test = new FetcherUnderTest();
+    await test.own(0);
+    const orders = [{ topic: 'orders', partition: 0 }];
+    test.pendingFetch('fetch-long').answer({ partition: 0, records: batchAt(0, 'a') });
+    await test.runtime.settle();
+    test.ownedPartitions.pause(orders);
+    let ended = false;
+    const poll = test.records.poll(10).finally(() => (ended = true));
+    test.ownedPartitions.resume(orders);
+    test.records.notify();
+    test.ownedPartitions.pause(orders);
+    await test.runtime.settle();
+    expect(ended).toBe(false);
+    test.ownedPartitions.resume(orders);
+    test.records.notify();
+    expect(await poll).toHaveLength(1);
+  });
+
+  it('ends with the reason that ends the session, and so does every later one', async () => {
+    const { test, poll } = await waiting();
+    test.records.close(new Error('closed'));
+    await expect(poll).rejects.toThrow('closed');
+    await expect(test.records.poll(1)).rejects.toThrow('closed');
+  });
+
+  it('is the only one: a second is refused, until the first has ended', async () => {
+    const control = new AbortController();
+    const { test, poll } = await waiting(control.signal);
+    await expect(test.records.poll(1)).rejects.toThrow('One poll at a time');
+    control.abort(new Error('enough'));
+    await expect(poll).rejects.toThrow('enough');
+    const next = test.records.poll(1);
+    test.records.close(new Error('closed'));
+    await expect(next).rejects.toThrow('closed');
+  });
+});

@@ -1,0 +1,126 @@
+import { InvalidOptionError } from '../../../port/errors.js';
+import type { BrokerRecord } from '../../../port/record.js';
+import { validatePoll } from '../../../port/validate-poll.js';
+import { sizeOfAll } from '../../../records/index.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+/** A poll that found nothing to hand out. */
+interface WaitingPoll {
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+  resolve(records: readonly BrokerRecord[]): void;
+  reject(error: Error): void;
+}
+
+/** Hands out what was fetched, fairly, and lets one caller wait for more. */
+export class FetchedRecords {
+  #waiting: WaitingPoll | undefined;
+  #isServeScheduled = false;
+  #nextPartition = 0;
+  #closedWith: Error | undefined;
+
+  constructor(
+    private readonly partitions: Iterable<OwnedPartition>,
+    private readonly onUnreadable: (partition: OwnedPartition, error: Error) => void,
+  ) {}
+
+  async poll(
+    maxRecords: number,
+    signal?: AbortSignal,
+    maxBytes = Infinity,
+  ): Promise<readonly BrokerRecord[]> {
+    validatePoll(maxRecords, maxBytes);
+    if (this.#waiting)
+      throw new InvalidOptionError('One poll at a time: the one before has not ended yet.');
+    if (this.#closedWith) throw this.#closedWith;
+    signal?.throwIfAborted();
+    const records = this.#collect(maxRecords, maxBytes);
+    return records.length > 0 ? records : this.#waitForRecords(maxRecords, maxBytes, signal);
+  }
+
+  /**
+   * There may be something to hand out. It is handed out before the pump asks the broker for more:
+   * whoever waits for the records does not wait for that.
+   */
+  notify(): void {
+    if (this.#isServeScheduled || !this.#waiting) return;
+    this.#isServeScheduled = true;
+    queueMicrotask(() => {
+      this.#isServeScheduled = false;
+      this.#serveWaitingPoll();
+    });
+  }
+
+  /** Every poll from now on rejects with this. */
+  close(reason: Error): void {
+    this.#closedWith ??= reason;
+    this.notify();
+  }
+
+  /** Records are taken only when the poll ends with them: taken before, a signal could still lose them. */
+  #waitForRecords(
+    maxRecords: number,
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): Promise<readonly BrokerRecord[]> {
+    return new Promise((resolve, reject) => {
+      const stopWaiting = (): void => {
+        this.#waiting = undefined;
+        signal?.removeEventListener('abort', giveUp);
+      };
+      const giveUp = (): void => {
+        stopWaiting();
+        reject(signal?.reason as Error);
+      };
+      const settled =
+        <T>(settle: (value: T) => void) =>
+        (value: T): void => {
+          stopWaiting();
+          settle(value);
+        };
+      this.#waiting = { maxRecords, maxBytes, resolve: settled(resolve), reject: settled(reject) };
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  #serveWaitingPoll(): void {
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    if (this.#closedWith) return waiting.reject(this.#closedWith);
+    try {
+      const records = this.#collect(waiting.maxRecords, waiting.maxBytes);
+      if (records.length > 0) waiting.resolve(records);
+    } catch (error) {
+      waiting.reject(error as Error);
+    }
+  }
+
+  /** Each call begins with another partition, so that none starves beside a busy one. */
+  #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] {
+    const ready = [...this.partitions].filter((partition) => partition.hasDeliverableRecords);
+    if (ready.length === 0) return [];
+    const first = this.#nextPartition++ % ready.length;
+    let records: readonly BrokerRecord[] = [];
+    let remainingBytes = maxBytes;
+    for (let index = 0; index < ready.length; index++) {
+      const partition = ready[(first + index) % ready.length] as OwnedPartition;
+      const taken = this.#take(partition, maxRecords - records.length, remainingBytes);
+      records = records.length === 0 ? taken : [...records, ...taken];
+      if (records.length >= maxRecords || (remainingBytes -= sizeOfAll(taken)) <= 0) break;
+    }
+    return records;
+  }
+
+  #take(partition: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
+    try {
+      let taken = partition.take(max, maxBytes);
+      // A chunk may hold nothing but control records or aborted ones.
+      while (taken.length === 0 && partition.hasDeliverableRecords)
+        taken = partition.take(max, maxBytes);
+      return taken;
+    } catch (error) {
+      this.onUnreadable(partition, error as Error);
+      return [];
+    }
+  }
+}

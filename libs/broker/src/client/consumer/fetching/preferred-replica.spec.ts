@@ -1,0 +1,120 @@
+import { ConnectionError } from '../../../port/errors.js';
+import { FetcherUnderTest, batchAt, batchOfEpoch } from './fetcher.spec-support.js';
+
+const OFFSET_OUT_OF_RANGE = 1;
+const NOT_LEADER = 6;
+
+/** Node 1 leads and has sent us to node 3. */
+async function sentAway(): Promise<FetcherUnderTest> {
+  const test = new FetcherUnderTest({ rackId: 'here' });
+  test.nodes = [1, 3];
+  await test.own(0);
+  test.pendingFetch('fetch-long').answer({ partition: 0, preferredReplica: 3 });
+  await test.runtime.settle();
+  return test;
+}
+
+describe('a replica near us', () => {
+  it('is asked at once when the leader names it, with the same offset', async () => {
+    const test = await sentAway();
+    expect(test.fetches.map(({ node, rackId }) => [node, rackId])).toEqual([
+      [1, 'here'],
+      [3, 'here'],
+    ]);
+    expect(test.pendingFetch('fetch-long').offsets).toEqual({ 0: 0 });
+    test.pendingFetch('fetch-long').answer({ partition: 0, records: batchAt(0, 'a') });
+    expect((await test.records.poll(1)).map(({ value }) => String(value))).toEqual(['a']);
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 3, offsets: { 0: 1 } });
+  });
+
+  it('is asked until its time is over, then the leader again', async () => {
+    const test = await sentAway();
+    await test.runtime.advance(299_000);
+    test.pendingFetch('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long').node).toBe(3);
+    await test.runtime.advance(2_000);
+    test.pendingFetch('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long').node).toBe(1);
+  });
+
+  it.each([OFFSET_OUT_OF_RANGE, NOT_LEADER])(
+    'that refuses (%d) is left for the leader, whose word alone counts',
+    async (code) => {
+      const test = await sentAway();
+      test.pendingFetch('fetch-long').answer({ partition: 0, code });
+      await test.runtime.advance(100);
+      expect(test.pendingFetch('fetch-long')).toMatchObject({
+        node: 1,
+        rackId: '',
+        offsets: { 0: 0 },
+      });
+      expect(test.events.filter((event) => event.startsWith('out of range'))).toEqual([]);
+      test.pendingFetch('fetch-long').answer({ partition: 0, code: OFFSET_OUT_OF_RANGE });
+      await test.runtime.settle();
+      expect(test.events).toContain('out of range 0');
+    },
+  );
+
+  it('that cannot be reached is left for the leader', async () => {
+    const test = await sentAway();
+    test.pendingFetch('fetch-long').answered.reject(new ConnectionError('gone'));
+    await test.runtime.advance(200);
+    // Told where we are, it would name the same one again until it notices that it is gone.
+    expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: '' });
+    await test.runtime.advance(30_000);
+    test.pendingFetch('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: 'here' });
+  });
+
+  it('that we have not heard of is looked up, without a hot loop', async () => {
+    const test = await sentAway();
+    test.pendingFetch('fetch-long').answer({ partition: 0, code: NOT_LEADER });
+    await test.runtime.advance(30_100);
+    test.pendingFetch('fetch-long').answer({ partition: 0, preferredReplica: 9 });
+    const asked = test.fetches.length;
+    await test.runtime.settle();
+    expect(test.fetches).toHaveLength(asked);
+    test.nodes = [1, 9];
+    await test.cluster.metadata.refresh(['orders']);
+    await test.runtime.advance(100);
+    test.pendingFetch('fetch-long').answer({ partition: 0, preferredReplica: 9 });
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long').node).toBe(9);
+  });
+
+  it('that has left the cluster is not waited for', async () => {
+    const test = await sentAway();
+    test.nodes = [1];
+    await test.cluster.metadata.refresh(['orders']);
+    test.pendingFetch('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.pendingFetch('fetch-long').node).toBe(1);
+  });
+
+  it('is no leader: after an election the new one is asked first', async () => {
+    const test = await sentAway();
+    test.pendingFetch('fetch-long').answer({ partition: 0, records: batchOfEpoch(0, 0, 'a') });
+    await test.records.poll(1);
+    await test.runtime.settle();
+    test.leaders = [2, 2, 2, 2];
+    test.leaderEpoch = 1;
+    test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 1 });
+    await test.cluster.metadata.refresh(['orders']);
+    test.pendingFetch('fetch-long').answerEmpty();
+    await test.runtime.settle();
+    expect(test.epochQueries).toMatchObject([{ node: 2 }]);
+    expect(test.pendingFetch('fetch-long').node).toBe(2);
+  });
+});
+
+describe('without a rack of our own', () => {
+  it('no leader has a reason to send us away', async () => {
+    const test = new FetcherUnderTest();
+    await test.own(0);
+    expect(test.pendingFetch('fetch-long').rackId).toBe('');
+  });
+});

@@ -1,0 +1,39 @@
+import type { DriverLogger } from '../../../port/driver.js';
+import { abortable } from '../../../runtime/index.js';
+import type { MemberStatus } from '../member-status.js';
+import { retryUrgencyAfter, type RetryUrgency } from '../retry-urgency.js';
+import { missingTopicError, missingTopics } from './partition-counts.js';
+import type { ClusterClient } from '../../../wire/index.js';
+
+export interface TopicsUnavailable {
+  readonly urgency: RetryUrgency;
+  readonly error: Error;
+}
+
+export interface CheckTopicsOptions {
+  readonly cluster: ClusterClient;
+  readonly status: MemberStatus;
+  readonly logger: DriverLogger;
+}
+
+/** With some of its topics a member joins; without any it would be assigned nothing, so it waits. */
+export async function checkTopicsExist(
+  { cluster: { metadata }, status, logger }: CheckTopicsOptions,
+  topics: readonly string[],
+  signal: AbortSignal,
+): Promise<TopicsUnavailable | undefined> {
+  try {
+    await abortable(metadata.load(topics), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { urgency: retryUrgencyAfter(error), error: error as Error };
+  }
+  const missing = missingTopics(metadata, topics);
+  const [first] = missing;
+  if (first === undefined) return undefined;
+  const error = missingTopicError(metadata, first);
+  if (missing.length === topics.length) return { urgency: 'soon', error };
+  status.retrying(error);
+  logger.warn('Some topics do not exist; the others are read until they do.', { missing });
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import type { DriverLogger } from '../../../port/driver.js';
+import { Backoff, type Timer } from '../../../runtime/index.js';
+import { partitionCounts } from './partition-counts.js';
+import type { ClusterClient } from '../../../wire/index.js';
+
+export interface TopicWatchOptions {
+  readonly cluster: ClusterClient;
+  readonly topics: readonly string[];
+  /** What the assignment rests on. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly refreshMs: number;
+  readonly logger: DriverLogger;
+  readonly onChange: (reason: string) => void;
+}
+
+const MISSING_REFRESH = { initialMs: 250, maxMs: 5_000 };
+
+/**
+ * Only the leader needs it: it plans for the topics of all members, and only its rejoining makes
+ * the group plan anew (a follower that joins again unchanged gets what it had).
+ */
+export class TopicWatch {
+  readonly #options: TopicWatchOptions;
+  readonly #backoff: Backoff;
+  #timer: Timer | undefined;
+  #missingOnce = new Set<string>();
+  #stopped = false;
+
+  constructor(options: TopicWatchOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.cluster.runtime, MISSING_REFRESH);
+  }
+
+  start(): void {
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    const { cluster, topics, counts, refreshMs } = this.#options;
+    const isIncomplete = counts.size < topics.length || this.#missingOnce.size > 0;
+    const delayMs = isIncomplete ? Math.min(refreshMs, this.#backoff.next()) : refreshMs;
+    this.#timer = cluster.runtime.setTimer(() => void this.#check(), delayMs, { background: true });
+  }
+
+  async #check(): Promise<void> {
+    const { cluster, topics, refreshMs, logger, onChange } = this.#options;
+    try {
+      // A topic that is missing is asked about each time; of the others, other sessions may have learnt.
+      await cluster.metadata.load(topics, refreshMs / 2);
+      const change = this.#stopped ? undefined : this.#findChange();
+      if (change !== undefined) return onChange(change);
+    } catch (error) {
+      logger.debug('The topics of the group could not be looked up; again later.', { error });
+    }
+    this.#schedule();
+  }
+
+  #findChange(): string | undefined {
+    const { cluster, topics, counts } = this.#options;
+    const now = partitionCounts(cluster.metadata, topics);
+    const missing = new Set<string>();
+    for (const topic of topics) {
+      const [before, after] = [counts.get(topic) ?? 0, now.get(topic) ?? 0];
+      if (before === after) continue;
+      // A broker that has just started answers "unknown" for topics that it has yet to hear of.
+      if (after === 0 && !this.#missingOnce.has(topic)) missing.add(topic);
+      else return `topic "${topic}" has ${after} partitions, ${before} were planned`;
+    }
+    this.#missingOnce = missing;
+    return undefined;
+  }
+}

@@ -1,0 +1,189 @@
+import {
+  BrokerError,
+  ClosedError,
+  UnknownPartitionError,
+  UnknownTopicError,
+} from '../../../port/errors.js';
+import type { OutgoingRecord } from '../../../port/record.js';
+import { Backoff, type Timer } from '../../../runtime/index.js';
+import { describeCode, errorOfCode } from '../../../wire/index.js';
+import { METADATA_MAX_AGE_MS } from '../../../wire/cluster/metadata.js';
+import { PendingRecords, type Blocker } from './pending-records.js';
+import { partitionOfKey } from './partition-of-key.js';
+import type { MemoryBudget } from './memory-budget.js';
+import { PartitionQueue } from './partition-queue.js';
+import type { SendCall } from '../send-call.js';
+import { RETRY_BACKOFF, type SenderContext } from '../sender-context.js';
+import { StickyPartitioner } from './sticky-partitioner.js';
+
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+
+/**
+ * A topic as the producer knows it: the queues of its partitions, and the records that wait for its
+ * metadata.
+ */
+export class ProducerTopic implements Blocker {
+  readonly #queues: (PartitionQueue | undefined)[] = [];
+  readonly #sticky: StickyPartitioner;
+  readonly #backoff: Backoff;
+  #partitionCount = 0;
+  #pending: PendingRecords[] = [];
+  #isLoading = false;
+  #retry: Timer | undefined;
+  /** The time at which the latest successful metadata request of this topic was sent. */
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #freshUntil = Number.NEGATIVE_INFINITY;
+  #lastError: Error | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly context: SenderContext,
+    private readonly memory: MemoryBudget,
+    private readonly onReady: (pending: readonly PendingRecords[]) => void,
+  ) {
+    const { runtime } = context.cluster;
+    this.#sticky = new StickyPartitioner(runtime, context.options.batchBytes);
+    this.#backoff = new Backoff(runtime, RETRY_BACKOFF);
+  }
+
+  get isKnown(): boolean {
+    return this.#partitionCount > 0;
+  }
+
+  /**
+   * Takes the partition count from the cluster's metadata, which other sessions refresh as well.
+   */
+  syncWithMetadata(): void {
+    const known = this.context.cluster.metadata.topic(this.name);
+    this.#partitionCount = known?.code === 0 ? known.partitions.length : 0;
+    const now = this.context.cluster.runtime.monotonic();
+    if (now < this.#freshUntil || !this.isKnown) return;
+    this.#freshUntil = now + METADATA_MAX_AGE_MS;
+    // Partitions may be added to a topic at any time, and keys then belong to other partitions.
+    this.context.cluster.metadata
+      .load([this.name])
+      .catch((error: Error) => this.#log('refreshing', error));
+  }
+
+  /**
+   * Returns the queue for the record, or undefined while metadata are missing. Throws if there is
+   * no such partition.
+   */
+  queueFor(call: SendCall, record: OutgoingRecord): PartitionQueue | undefined {
+    if (!this.isKnown) return undefined;
+    const { partition, key } = record;
+    if (partition !== undefined) return this.#queueOfPartition(call, partition);
+    if (key !== undefined && key !== null)
+      return this.#queue(partitionOfKey(key, this.#partitionCount));
+    return this.#queue(this.#sticky.partition(this.#partitionCount, this.#canSendTo));
+  }
+
+  /** Counts the bytes of a keyless record, so that the partitioner switches after a full batch. */
+  countStickyBytes(bytes: number): void {
+    this.#sticky.add(bytes);
+  }
+
+  /** Keeps the record until the metadata of the topic arrive. */
+  holdBack(call: SendCall, index: number): void {
+    const last = this.#pending.at(-1);
+    if (last?.call === call) last.add(index);
+    else this.#pending.push(new PendingRecords(call, this, [index]));
+    if (!this.#isLoading) void this.#loadMetadata();
+  }
+
+  timeoutError(call: SendCall): Error {
+    if (this.#lastError) return this.#lastError;
+    return new UnknownTopicError(
+      this.name,
+      `Nothing could be learnt about topic "${this.name}" within ${call.timing.timeoutMs} ms. Check that the brokers can be reached.`,
+    );
+  }
+
+  stop(): void {
+    this.#retry?.cancel();
+    this.#pending = [];
+  }
+
+  readonly #canSendTo = (partition: number): boolean =>
+    this.context.cluster.metadata.leader(this.name, partition) !== undefined &&
+    this.#queues[partition]?.state !== 'retrying';
+
+  #queue(partition: number): PartitionQueue {
+    return (this.#queues[partition] ??= new PartitionQueue(
+      this.name,
+      partition,
+      this.context,
+      this.memory,
+    ));
+  }
+
+  #queueOfPartition(call: SendCall, partition: number): PartitionQueue | undefined {
+    if (Number.isInteger(partition) && partition >= 0) {
+      if (partition < this.#partitionCount) return this.#queue(partition);
+      if (this.#loadedAt < call.timing.startedAt) return undefined;
+    }
+    throw new UnknownPartitionError(
+      { topic: this.name, partition },
+      `Topic "${this.name}" has no partition ${partition}: it has ${this.#partitionCount}, counted from 0.`,
+    );
+  }
+
+  async #loadMetadata(): Promise<void> {
+    this.#isLoading = true;
+    const askedAt = this.context.cluster.runtime.monotonic();
+    const error = await this.#refresh(askedAt);
+    if (error instanceof ClosedError) return this.context.onClusterClosed(error);
+    this.#lastError = error;
+    this.syncWithMetadata();
+    this.#isLoading = false;
+    if (error === undefined) this.#release();
+    else this.#retryOrFail(error);
+  }
+
+  async #refresh(askedAt: number): Promise<Error | undefined> {
+    try {
+      await this.context.cluster.metadata.refresh([this.name]);
+    } catch (error) {
+      return error as Error;
+    }
+    this.#loadedAt = askedAt;
+    return this.#topicError();
+  }
+
+  #release(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    this.#backoff.reset();
+    this.#lastError = undefined;
+    this.onReady(pending);
+  }
+
+  #retryOrFail(error: Error): void {
+    const isFinal = error instanceof BrokerError && !error.retriable;
+    if (isFinal) for (const records of this.#pending) records.abandon(error);
+    this.#pending = this.#pending.filter(({ isEmpty }) => !isEmpty);
+    if (this.#pending.length === 0) return;
+    this.#isLoading = true;
+    this.#retry = this.context.cluster.runtime.setTimer(
+      () => void this.#loadMetadata(),
+      this.#backoff.next(),
+    );
+  }
+
+  #topicError(): Error | undefined {
+    const code = this.context.cluster.metadata.topic(this.name)?.code;
+    if (code === 0) return undefined;
+    if (code === undefined || code === UNKNOWN_TOPIC_OR_PARTITION)
+      return new UnknownTopicError(this.name, undefined, { brokerCode: code });
+    const { retriable } = describeCode(code);
+    const advice = retriable ? '' : 'Check the topic name and what the credentials allow.';
+    return errorOfCode(code, `Asking for topic "${this.name}"`, advice);
+  }
+
+  #log(doing: string, error: Error): void {
+    this.context.logger.warn(`${doing} the metadata of topic "${this.name}" failed`, {
+      topic: this.name,
+      error: error.message,
+    });
+  }
+}

@@ -1,0 +1,128 @@
+import type { ClosedError } from '../../../port/errors.js';
+import type { OutgoingRecord, WrittenRecord } from '../../../port/record.js';
+import { Deferred, type Timer } from '../../../runtime/index.js';
+import { AbortWatch } from '../abort-watch.js';
+import { Deadlines } from './deadlines.js';
+import { RecordAccumulator } from './record-accumulator.js';
+import { MemoryBudget } from './memory-budget.js';
+import { SendCall } from '../send-call.js';
+import { Sender } from '../sender.js';
+import type { PartitionRegistrarFactory, SenderContext } from '../sender-context.js';
+
+/**
+ * Runs all sends under one producer id: accumulator, sender, deadlines, abort signals and memory.
+ */
+export class SendPipeline {
+  readonly #context: SenderContext;
+  readonly #deadlines: Deadlines;
+  readonly #abortWatch: AbortWatch;
+  readonly #accumulator: RecordAccumulator;
+  readonly #sender: Sender;
+  #isPumpScheduled = false;
+  #skipsLinger = false;
+  #isClosed = false;
+  #drained: Deferred | undefined;
+
+  constructor(
+    context: SenderContext,
+    private readonly channel: string,
+    createRegistrar: PartitionRegistrarFactory,
+  ) {
+    this.#context = {
+      ...context,
+      onClusterClosed: (error) => {
+        this.close(error);
+        context.onClusterClosed(error);
+      },
+    };
+    const { runtime } = context.cluster;
+    const memory = new MemoryBudget(context.options.bufferBytes, () => this.#schedulePump());
+    this.#deadlines = new Deadlines(runtime);
+    this.#abortWatch = new AbortWatch(() => this.#schedulePump());
+    const events = {
+      onSettled: () => this.#accumulator.resume(),
+      skipsLinger: () => this.#skipsLinger || this.#accumulator.isBlocked,
+    };
+    this.#sender = new Sender(this.#context, channel, createRegistrar, events);
+    this.#accumulator = new RecordAccumulator(this.#context, memory, {
+      onQueueFilled: (queue) => {
+        this.#sender.enqueueIfIdle(queue);
+        this.#schedulePump();
+      },
+      onTurnUsedUp: () => this.#schedulePump(),
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#deadlines.calls.size === 0;
+  }
+
+  send(
+    records: readonly OutgoingRecord[],
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly WrittenRecord[]> {
+    const call = this.#createCall(records, timeoutMs, signal);
+    this.#accumulator.add(call);
+    if (signal) this.#abortWatch.add(signal, call);
+    return call.promise;
+  }
+
+  /** Turns lingering off, so that batches are sent without waiting for more records. */
+  skipLinger(isSkipped: boolean): void {
+    this.#skipsLinger = isSkipped;
+    this.#schedulePump();
+  }
+
+  /** Resolves when every call has its outcome, or when the time is over. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (this.isEmpty) return;
+    this.#drained = new Deferred();
+    const timer: Timer = this.#context.cluster.runtime.setTimer(
+      () => this.#drained?.resolve(),
+      timeoutMs,
+    );
+    await this.#drained.promise;
+    timer.cancel();
+  }
+
+  /** Ends every call at once. No request is sent or answered afterwards. */
+  close(reason: ClosedError): void {
+    this.#isClosed = true;
+    this.#sender.stop();
+    this.#accumulator.stop();
+    for (const call of [...this.#deadlines.calls]) call.end(reason);
+    this.#context.cluster.closeChannel(this.channel, reason);
+  }
+
+  #createCall(
+    records: readonly OutgoingRecord[],
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): SendCall {
+    const { runtime } = this.#context.cluster;
+    const clock = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
+    const call = new SendCall(records, clock, () => {
+      if (signal) this.#abortWatch.delete(signal, call);
+      this.#deadlines.delete(call);
+      if (this.isEmpty) this.#drained?.resolve();
+    });
+    this.#deadlines.add(call);
+    return call;
+  }
+
+  /**
+   * Runs after all other work of this turn of the event loop, so that all sends of a turn share a
+   * request.
+   */
+  #schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
+    this.#context.cluster.runtime.defer(() => {
+      this.#isPumpScheduled = false;
+      if (this.#isClosed) return;
+      this.#sender.pump();
+      this.#accumulator.startTurn();
+    });
+  }
+}

@@ -1,0 +1,39 @@
+import type { Runtime } from '../../../runtime/index.js';
+
+/**
+ * Chooses the partition of keyless records: the same partition until a batch is full, then another
+ * random one.
+ */
+export class StickyPartitioner {
+  #current = -1;
+  #bytes = 0;
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly batchBytes: number,
+  ) {}
+
+  /**
+   * Returns the partition for the next record. `isGood` says which partitions can be sent to at the
+   * moment.
+   */
+  partition(count: number, isGood: (partition: number) => boolean): number {
+    const isSpent = this.#current < 0 || this.#current >= count || this.#bytes >= this.batchBytes;
+    if (isSpent || !isGood(this.#current)) this.#choose(count, isGood);
+    return this.#current;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  #choose(count: number, isGood: (partition: number) => boolean): void {
+    const all = Array.from({ length: count }, (_, partition) => partition);
+    const good = all.filter(isGood);
+    const possible = good.length > 0 ? good : all;
+    const others = possible.filter((partition) => partition !== this.#current);
+    const pool = others.length > 0 ? others : possible;
+    this.#current = pool[Math.floor(this.runtime.random() * pool.length)] ?? 0;
+    this.#bytes = 0;
+  }
+}

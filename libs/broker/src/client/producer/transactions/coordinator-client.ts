@@ -1,0 +1,163 @@
+import { BrokerError, type ClosedError } from '../../../port/errors.js';
+import { Backoff, sleep } from '../../../runtime/index.js';
+import {
+  CONTROL_CHANNEL,
+  errorOfCode,
+  reactionTo,
+  type ApiRequest,
+  type CoordinatorResponse,
+  type RequestKind,
+  type Reaction,
+} from '../../../wire/index.js';
+import type { SenderContext } from '../sender-context.js';
+
+/** The coordinator to ask: of a transactional id, or of a group. */
+export interface CoordinatorTarget {
+  /** The name in error messages, as in "the coordinator of …". */
+  readonly name: string;
+  readonly find: ApiRequest<CoordinatorResponse>;
+  readonly requestKind: Extract<RequestKind, 'transaction' | 'transactionOffsets'>;
+}
+
+export interface CoordinatorRequest<T> {
+  readonly doing: string;
+  readonly request: ApiRequest<T>;
+  codesOf(answer: T): readonly number[];
+  readonly signal?: AbortSignal;
+  /** Returns true while somebody waits for the response. Called before every repetition. */
+  isStillNeeded?(): boolean;
+  /** Reports the error of an attempt that is repeated. */
+  onRetriableError?(error: Error): void;
+  /** Reports that a request was sent and that its effect is not known. */
+  onUnknownEffect?(): void;
+}
+
+/**
+ * The longest wait for a coordinator, before the client looks for another one. A coordinator may be
+ * frozen.
+ */
+const MAX_REQUEST_MS = 10_000;
+/**
+ * The delays between attempts. The first one is short, because a coordinator needs some 20 ms to
+ * complete the previous transaction (CONCURRENT_TRANSACTIONS), which is the most frequent reason to
+ * retry.
+ */
+const BACKOFF = { initialMs: 20, maxMs: 1_000 } as const;
+const RETRIED_REACTIONS: ReadonlySet<Reaction> = new Set<Reaction>(['retry', 'find-coordinator']);
+/** The codes of errors that the broker met while it carried out the request. */
+const UNKNOWN_EFFECT_CODES: ReadonlySet<number> = new Set([-1, 7, 13]);
+
+/** Finds a coordinator, and repeats a request until the response contains no retriable code. */
+export class CoordinatorClient {
+  #node: number | undefined;
+  #closed: ClosedError | undefined;
+  readonly #inFlight = new Set<AbortController>();
+
+  constructor(
+    private readonly context: SenderContext,
+    private readonly channel: string,
+    private readonly target: CoordinatorTarget,
+  ) {}
+
+  /**
+   * Returns the response without retriable codes. Rejects after the producer's delivery timeout, or
+   * when a repetition cannot succeed.
+   */
+  async request<T>(request: CoordinatorRequest<T>): Promise<T> {
+    const { runtime } = this.context.cluster;
+    const deadline = runtime.monotonic() + this.context.options.deliveryTimeoutMs;
+    const backoff = new Backoff(runtime, BACKOFF);
+    const abort = this.#stopFor(request.signal);
+    try {
+      for (;;) {
+        abort.signal.throwIfAborted();
+        const outcome = await this.#attempt(request, abort.signal);
+        if ('answer' in outcome) return outcome.answer;
+        request.onRetriableError?.(outcome.retriableError);
+        const isLate = runtime.monotonic() >= deadline;
+        if (isLate || request.isStillNeeded?.() === false) throw outcome.retriableError;
+        await sleep(runtime, backoff.next(), abort.signal);
+      }
+    } finally {
+      abort.release();
+    }
+  }
+
+  close(reason: ClosedError): void {
+    this.#closed = reason;
+    for (const abort of this.#inFlight) abort.abort(reason);
+  }
+
+  async #attempt<T>(
+    { doing, request, codesOf, onUnknownEffect }: CoordinatorRequest<T>,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: T } | { readonly retriableError: Error }> {
+    let hasLeft = false;
+    try {
+      const node = (this.#node ??= await this.#findNode());
+      hasLeft = true;
+      const timeoutMs = this.#timeoutMs;
+      const answer = await this.context.cluster.request(node, this.channel, request, {
+        timeoutMs,
+        signal,
+      });
+      const code = this.#codeToRepeat(codesOf(answer));
+      if (code === undefined) return { answer };
+      if (UNKNOWN_EFFECT_CODES.has(code)) onUnknownEffect?.();
+      return { retriableError: errorOfCode(code, doing) };
+    } catch (error) {
+      this.#node = undefined;
+      if (hasLeft) onUnknownEffect?.();
+      if (error instanceof BrokerError && error.retriable) return { retriableError: error };
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the code for which the whole request is repeated. Returns undefined if another code is
+   * final, or if there is no error.
+   */
+  #codeToRepeat(codes: readonly number[]): number | undefined {
+    const reactions = codes.map((code) => reactionTo(this.target.requestKind, code));
+    if (reactions.some((reaction) => !RETRIED_REACTIONS.has(reaction) && reaction !== 'done'))
+      return undefined;
+    if (reactions.includes('find-coordinator')) this.#node = undefined;
+    return codes.find((_, at) => RETRIED_REACTIONS.has(reactions[at] as Reaction));
+  }
+
+  async #findNode(): Promise<number> {
+    const { cluster } = this.context;
+    const { errorCode, coordinator } = await cluster.request(
+      'any',
+      CONTROL_CHANNEL,
+      this.target.find,
+      {
+        timeoutMs: this.#timeoutMs,
+      },
+    );
+    if (errorCode !== 0)
+      throw errorOfCode(errorCode, `Looking for the coordinator of ${this.target.name}`);
+    cluster.metadata.updateAddress(coordinator.nodeId, coordinator);
+    return coordinator.nodeId;
+  }
+
+  get #timeoutMs(): number {
+    return Math.min(this.context.options.requestTimeoutMs, MAX_REQUEST_MS);
+  }
+
+  #stopFor(signal: AbortSignal | undefined) {
+    const abort = new AbortController();
+    const onAbort = (): void => abort.abort(signal?.reason);
+    if (this.#closed) abort.abort(this.#closed);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#inFlight.add(abort);
+    return {
+      signal: abort.signal,
+      release: () => {
+        this.#inFlight.delete(abort);
+        signal?.removeEventListener('abort', onAbort);
+      },
+    };
+  }
+}

@@ -1,0 +1,76 @@
+import {
+  FencedError,
+  MalformedResponseError,
+  OffsetMetadataTooLargeError,
+  ProducerFencedError,
+  UnknownTopicError,
+} from '../../../port/errors.js';
+import type { TransactionOffsets } from '../../../port/producer.js';
+import type { TopicPartition } from '../../../port/record.js';
+import {
+  errorOfCode,
+  reactionTo,
+  type PartitionCode,
+  type TransactionalProducer,
+} from '../../../wire/index.js';
+
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+const OFFSET_METADATA_TOO_LARGE = 12;
+
+/** Returns the error if the group's coordinator did not accept all offsets; undefined if it did. */
+export function offsetCommitError(
+  { groupId, offsets }: TransactionOffsets,
+  { transactionalId }: TransactionalProducer,
+  codes: readonly PartitionCode[],
+): Error | undefined {
+  const refused = codes.find(({ code }) => code !== 0);
+  if (refused === undefined) return missingInResponse(groupId, offsets, codes);
+  const { topic, code } = refused;
+  const those = codes.filter((each) => each.code === code);
+  const partitions = those.map((each) => ({ topic: each.topic, partition: each.partition }));
+  const names = namesOf(partitions);
+  const cause = errorOfCode(code, `Group "${groupId}" refused offsets of the transaction`);
+  const options = { cause, brokerCode: code };
+  switch (reactionTo('transactionOffsets', code)) {
+    case 'fenced':
+      return new FencedError(
+        partitions,
+        `The offsets of ${names} cannot be committed with the transaction: the group has moved on without this member. Abort it; whoever owns them now does the work.`,
+        options,
+      );
+    case 'producer-fenced':
+      return new ProducerFencedError(transactionalId, undefined, options);
+    default:
+  }
+  if (code === UNKNOWN_TOPIC_OR_PARTITION) return new UnknownTopicError(topic, undefined, options);
+  if (code === OFFSET_METADATA_TOO_LARGE)
+    return new OffsetMetadataTooLargeError(
+      partitions,
+      `Not committed: ${names}. The metadata is longer than the broker allows (offset.metadata.max.bytes, 4096 UTF-16 units by default).`,
+      options,
+    );
+  return cause;
+}
+
+/**
+ * Returns an error if the response does not contain every partition: the result of a missing one is
+ * unknown.
+ */
+function missingInResponse(
+  groupId: string,
+  asked: readonly TopicPartition[],
+  answered: readonly TopicPartition[],
+): Error | undefined {
+  const missing = asked.filter(
+    ({ topic, partition }) =>
+      !answered.some((each) => each.partition === partition && each.topic === topic),
+  );
+  if (missing.length === 0) return undefined;
+  return new MalformedResponseError(
+    `The answer of the coordinator of group "${groupId}" says nothing of ${namesOf(missing)}, whose offsets it was given. Abort the transaction.`,
+  );
+}
+
+function namesOf(partitions: readonly TopicPartition[]): string {
+  return partitions.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
+}

@@ -1,0 +1,35 @@
+import { RefusedError } from '../../../port/errors.js';
+import type { TransactionalProducer } from '../../../wire/index.js';
+import type { PartitionQueue } from '../batching/partition-queue.js';
+import type { PartitionRegistrar, OnRegistered } from '../sender-context.js';
+
+/** Prepares partitions for writes in the open transaction. */
+export interface TransactionPartitionRegistrar extends PartitionRegistrar {
+  /** True if the coordinator knows of the transaction, or may know of it. */
+  readonly hasBegun: boolean;
+  notify(onRegistered: OnRegistered): this;
+  /** Resets the registrar for the next transaction, with this producer id and epoch. */
+  startNextTransaction(producer: TransactionalProducer): void;
+}
+
+/**
+ * Starts the sequence of the partition under this producer id. Returns an error if that is not
+ * possible.
+ */
+export function assignProducerId(
+  { topic, partition, sequence }: PartitionQueue,
+  { producerId, producerEpoch }: TransactionalProducer,
+): RefusedError | undefined {
+  const identity = { producerId, producerEpoch, transactional: true };
+  if (sequence === undefined || sequence.belongsTo(identity)) return undefined;
+  if (!sequence.accepts(identity)) return sequenceUnusable(topic, partition);
+  sequence.begin(identity);
+  return undefined;
+}
+
+function sequenceUnusable(topic: string, partition: number): RefusedError {
+  return new RefusedError(
+    `Records of unknown fate went before on partition ${partition} of "${topic}": nothing can be written there behind them. Abort the transaction.`,
+    false,
+  );
+}

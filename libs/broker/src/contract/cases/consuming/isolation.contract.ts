@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import type { ContractTransaction } from '../../fixture.js';
+import { valueOf } from '../../member.js';
+import { numbered } from '../../test-values.js';
+import type { ContractSuite } from '../../contract-suite.js';
+import type { CaseContext } from '../../case-context.js';
+
+export function isolationContract({ requiring }: ContractSuite): void {
+  const testCase = requiring('openTransaction');
+
+  testCase('records of an aborted transaction are never seen', async (context) => {
+    const topic = await context.topic();
+    await context.write(topic, ['before']);
+    await writeAborted(context, topic, ['gone', 'gone too']);
+    await context.write(topic, ['after']);
+    const member = await context.join({ topics: [topic] });
+    assert.deepEqual(await member.readValues(2), ['before', 'after']);
+  });
+
+  testCase(
+    'records of a committed transaction are seen, and their offsets kept',
+    async (context) => {
+      const topic = await context.topic();
+      const transaction = await openTransactionWith(context, topic, ['a', 'b']);
+      await writeInTransaction(context, topic, () => transaction.commit());
+      await context.write(topic, ['c']);
+      const records = await (await context.join({ topics: [topic] })).read(3);
+      assert.deepEqual(records.map(valueOf), ['a', 'b', 'c']);
+      assert.deepEqual(
+        records.map(({ offset }) => offset),
+        [0, 1, 3],
+      );
+    },
+  );
+
+  testCase('transactions that overlap are told apart, each by its own end', async (context) => {
+    const topic = await context.topic();
+    const bad = await openTransactionWith(context, topic, ['bad 1']);
+    const good = await openTransactionWith(context, topic, ['good 1']);
+    const worse = await openTransactionWith(context, topic, ['worse 1']);
+    await bad.send(toRecords(topic, ['bad 2']));
+    await context.write(topic, ['plain 1']);
+    await bad.abort();
+    await good.send(toRecords(topic, ['good 2']));
+    await worse.send(toRecords(topic, ['worse 2']));
+    await good.commit();
+    await context.write(topic, ['plain 2']);
+    await worse.abort();
+    const member = await context.join({ topics: [topic] });
+    assert.deepEqual(await member.readValues(4), ['good 1', 'plain 1', 'good 2', 'plain 2']);
+  });
+
+  testCase('an aborted transaction that began before the first read offset', async (context) => {
+    const topic = await context.topic();
+    const bad = await openTransactionWith(context, topic, ['bad 0']);
+    await context.write(topic, ['plain 1']);
+    await bad.send(toRecords(topic, ['bad 2']));
+    await context.write(topic, ['plain 3']);
+    await bad.abort();
+    const groupId = context.name('group');
+    await context.admin.setGroupOffsets(groupId, [{ topic, partition: 0, offset: 1 }]);
+    const member = await context.join({ topics: [topic], groupId });
+    assert.deepEqual(await member.readValues(2), ['plain 1', 'plain 3']);
+  });
+
+  testCase('many aborted transactions before a good record', async (context) => {
+    const topic = await context.topic();
+    for (const value of numbered(5)) await writeAborted(context, topic, [value, value]);
+    await context.write(topic, ['good']);
+    const [record] = await (await context.join({ topics: [topic] })).read(1);
+    assert.deepEqual([record && valueOf(record), record?.offset], ['good', 15]);
+  });
+
+  testCase(
+    'an open transaction holds back what follows it, but no other partition',
+    async (context) => {
+      const topic = await context.topic(2);
+      const open = await openTransactionWith(context, topic, ['held 1']);
+      await context.write(topic, ['held 2'], 0);
+      await context.write(topic, ['free'], 1);
+      const member = await context.join({ topics: [topic] });
+      assert.deepEqual(await member.readValues(1), ['free']);
+      const poll = member.session.poll(2);
+      await context.staysPending(poll, 'A poll behind an open transaction');
+      await open.commit();
+      const first = (await context.within(poll, 'the held records')).map(valueOf);
+      const rest = await member.readValues(2 - first.length);
+      assert.deepEqual([...first, ...rest], ['held 1', 'held 2']);
+    },
+  );
+
+  testCase('an open transaction that is aborted frees what follows it', async (context) => {
+    const topic = await context.topic();
+    const open = await openTransactionWith(context, topic, ['gone']);
+    await context.write(topic, ['held']);
+    const member = await context.join({ topics: [topic] });
+    const poll = member.session.poll(2);
+    await context.staysPending(poll, 'A poll behind an open transaction');
+    await open.abort();
+    assert.deepEqual((await context.within(poll, 'the held record')).map(valueOf), ['held']);
+  });
+
+  testCase('read_uncommitted sees all, aborted and open ones too', async (context) => {
+    const topic = await context.topic();
+    await writeAborted(context, topic, ['aborted']);
+    const open = await openTransactionWith(context, topic, ['open']);
+    await context.write(topic, ['plain']);
+    const member = await context.join({ topics: [topic], isolation: 'read_uncommitted' });
+    assert.deepEqual(await member.readValues(3), ['aborted', 'open', 'plain']);
+    await open.abort();
+  });
+
+  testCase('latest begins where an open transaction began', async (context) => {
+    const topic = await context.topic();
+    await context.write(topic, ['old']);
+    const open = await openTransactionWith(context, topic, ['open']);
+    const member = await context.join({ topics: [topic], offsetReset: 'latest' });
+    await open.commit();
+    assert.deepEqual(await member.readValues(1), ['open']);
+  });
+
+  testCase('the position moves past aborted records at the end of the log', async (context) => {
+    const topic = await context.topic();
+    await context.write(topic, ['good']);
+    await writeAborted(context, topic, ['gone']);
+    const member = await context.join({ topics: [topic] });
+    await member.read(1);
+    const abort = new AbortController();
+    const poll = context.failureOf(member.session.poll(1, abort.signal));
+    await context.eventually(
+      'it stands at the end of the log',
+      () => member.session.position({ topic, partition: 0 }) === 3,
+    );
+    abort.abort();
+    await poll;
+  });
+}
+
+async function openTransactionWith(
+  context: CaseContext,
+  topic: string,
+  values: readonly string[],
+): Promise<ContractTransaction> {
+  const transaction = await context.within(context.ability('openTransaction')(), 'a transaction');
+  await transaction.send(toRecords(topic, values));
+  return transaction;
+}
+
+async function writeAborted(
+  context: CaseContext,
+  topic: string,
+  values: readonly string[],
+): Promise<void> {
+  const transaction = await openTransactionWith(context, topic, values);
+  await writeInTransaction(context, topic, () => transaction.abort());
+}
+
+/** Waits until the end of a transaction is in the log: the broker answers before it has written it. */
+async function writeInTransaction(
+  context: CaseContext,
+  topic: string,
+  end: () => Promise<void>,
+): Promise<void> {
+  const high = async (): Promise<number> => (await context.admin.watermarks(topic))[0]?.high ?? 0;
+  const before = await high();
+  await context.within(end(), 'the transaction to end');
+  await context.eventually('its end is written', async () => (await high()) > before);
+}
+
+function toRecords(topic: string, values: readonly string[]) {
+  return values.map((value) => ({ topic, partition: 0, value }));
+}

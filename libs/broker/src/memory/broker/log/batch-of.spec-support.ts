@@ -1,0 +1,20 @@
+import { RecordBatchWriter, type BatchOptions } from '../../../records/index.js';
+
+/** A batch as a producer encodes it; one record per value. */
+export function batchOf(
+  values: readonly string[],
+  options: BatchOptions & { readonly timestamp?: number } = {},
+): Buffer {
+  const writer = new RecordBatchWriter();
+  for (const value of values) writer.append({ value }, options.timestamp ?? 1_000);
+  return writer.finish(options);
+}
+
+/** A batch of an idempotent producer. */
+export function sequenced(
+  baseSequence: number,
+  values: readonly string[],
+  { producerId = 7n, producerEpoch = 0, transactional = false } = {},
+): Buffer {
+  return batchOf(values, { producerId, producerEpoch, baseSequence, transactional });
+}

@@ -1,0 +1,116 @@
+import { VirtualRuntime } from '../../../runtime/index.js';
+import { batchOf, sequenced } from './batch-of.spec-support.js';
+import { Partition } from './partition.js';
+import type { RefusalName } from '../faults/refusal.js';
+import { TopicConfig } from './topic-config.js';
+
+function setUp(config: Record<string, string> = {}) {
+  const runtime = new VirtualRuntime();
+  const partition = new Partition('t', 0, [1], new TopicConfig(config), runtime);
+  return { runtime, partition };
+}
+
+const refused = (reason: RefusalName) => expect.objectContaining({ reason });
+
+describe('What a leader takes', () => {
+  it('is a copy: the sender may send the same bytes again', () => {
+    const { partition } = setUp();
+    const request = batchOf(['v']);
+    const before = Buffer.from(request);
+    partition.append(request);
+    partition.append(request);
+    expect(request.equals(before)).toBe(true);
+    expect(partition.log.high).toBe(2);
+  });
+
+  it('is one whole intact batch', () => {
+    const { partition } = setUp();
+    const batch = batchOf(['v']);
+    const broken = Buffer.from(batch);
+    broken.writeUInt8(0xff, broken.length - 1);
+    for (const bytes of [broken, Buffer.concat([batch, batch]), batch.subarray(0, -1)])
+      expect(() => partition.append(bytes)).toThrow(refused('CORRUPT_MESSAGE'));
+    expect(partition.log.high).toBe(0);
+  });
+
+  it('is not larger than max.message.bytes', () => {
+    const batch = batchOf(['x'.repeat(100)]);
+    const limit = (bytes: number) => setUp({ 'max.message.bytes': String(bytes) }).partition;
+    expect(() => limit(batch.length - 1).append(batch)).toThrow(refused('MESSAGE_TOO_LARGE'));
+    expect(limit(batch.length).append(batch).baseOffset).toBe(0);
+  });
+
+  it('is not more than an hour ahead of its clock, as on Kafka 4', () => {
+    const { runtime, partition } = setUp();
+    const at = (ahead: number) => batchOf(['v'], { timestamp: runtime.now() + ahead });
+    expect(() => partition.append(at(3_600_001))).toThrow(refused('INVALID_TIMESTAMP'));
+    expect(partition.append(at(3_600_000)).appendTime).toBe(-1);
+  });
+
+  it("gets the broker's time where the topic says so", () => {
+    const { runtime, partition } = setUp({ 'message.timestamp.type': 'LogAppendTime' });
+    expect(partition.append(batchOf(['v'])).appendTime).toBe(runtime.now());
+    expect(partition.log.batchesFrom(0)[0]?.maxTimestamp).toBe(runtime.now());
+  });
+});
+
+describe('Retention', () => {
+  it('drops what is older than retention.ms', async () => {
+    const { runtime, partition } = setUp({ 'retention.ms': '60000' });
+    partition.append(batchOf(['old'], { timestamp: runtime.now() }));
+    await runtime.advance(59_999);
+    partition.append(batchOf(['new'], { timestamp: runtime.now() }));
+    partition.applyRetention();
+    expect(partition.log.low).toBe(0);
+    await runtime.advance(2);
+    partition.applyRetention();
+    expect([partition.log.low, partition.log.high]).toEqual([1, 2]);
+  });
+
+  it('never touches a compacted topic', async () => {
+    const { runtime, partition } = setUp({ 'retention.ms': '1', 'cleanup.policy': 'compact' });
+    partition.append(batchOf(['old'], { timestamp: runtime.now() }));
+    await runtime.advance(60_000);
+    partition.applyRetention();
+    expect(partition.log.low).toBe(0);
+  });
+});
+
+describe('An idempotent producer', () => {
+  it('gets the first offset again for the same batch, and the log stays as it is', () => {
+    const { partition } = setUp();
+    partition.append(sequenced(0, ['a', 'b']));
+    partition.append(sequenced(2, ['c']));
+    expect(partition.append(sequenced(0, ['a', 'b'])).baseOffset).toBe(0);
+    expect(partition.log.high).toBe(3);
+  });
+
+  it('is refused with a gap, and with other bounds for the same start', () => {
+    const { partition } = setUp();
+    partition.append(sequenced(0, ['a']));
+    const outOfOrder = refused('OUT_OF_ORDER_SEQUENCE_NUMBER');
+    expect(() => partition.append(sequenced(2, ['c']))).toThrow(outOfOrder);
+    expect(() => partition.append(sequenced(0, ['a', 'b']))).toThrow(outOfOrder);
+  });
+
+  it('is remembered for five batches, no more', () => {
+    const { partition } = setUp();
+    for (let sequence = 0; sequence < 6; sequence++) partition.append(sequenced(sequence, ['v']));
+    expect(partition.append(sequenced(1, ['v'])).baseOffset).toBe(1);
+    expect(() => partition.append(sequenced(0, ['v']))).toThrow(
+      refused('OUT_OF_ORDER_SEQUENCE_NUMBER'),
+    );
+  });
+
+  it('starts a new epoch at sequence 0, and the old one is fenced', () => {
+    const { partition } = setUp();
+    partition.append(sequenced(0, ['a'], { producerEpoch: 3 }));
+    expect(() => partition.append(sequenced(1, ['b'], { producerEpoch: 4 }))).toThrow(
+      refused('OUT_OF_ORDER_SEQUENCE_NUMBER'),
+    );
+    partition.append(sequenced(0, ['b'], { producerEpoch: 4 }));
+    expect(() => partition.append(sequenced(1, ['z'], { producerEpoch: 3 }))).toThrow(
+      refused('INVALID_PRODUCER_EPOCH'),
+    );
+  });
+});

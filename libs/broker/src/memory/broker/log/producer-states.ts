@@ -1,0 +1,94 @@
+import { Refusal } from '../faults/refusal.js';
+import type { StoredBatch } from './stored-batch.js';
+
+/** What the log remembers of one accepted batch, to answer a repetition of it. */
+export interface AcceptedBatch {
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly baseOffset: number;
+  readonly timestamp: number;
+}
+
+interface ProducerState {
+  epoch: number;
+  recent: AcceptedBatch[];
+}
+
+/** A broker keeps this many batches per producer; an older one that is repeated is out of order. */
+const MAX_RECENT_BATCHES = 5;
+const SEQUENCES = 2 ** 31;
+
+export function lastSequenceOf({ baseSequence, recordCount }: StoredBatch): number {
+  return (baseSequence + recordCount - 1) % SEQUENCES;
+}
+
+/** The idempotent producers that write to one partition. */
+export class ProducerStates {
+  readonly #producers = new Map<number, ProducerState>();
+
+  /** The batch accepted before when this is a repetition; refuses what is fenced or leaves a gap. */
+  check(batch: StoredBatch): AcceptedBatch | undefined {
+    const known = this.#producers.get(batch.producerId);
+    if (batch.producerId < 0 || !known) return undefined;
+    if (batch.producerEpoch < known.epoch)
+      throw new Refusal(
+        'INVALID_PRODUCER_EPOCH',
+        `producer ${batch.producerId} has moved on to epoch ${known.epoch}`,
+      );
+    if (batch.producerEpoch > known.epoch) return this.#startOfEpoch(batch);
+    const last = lastSequenceOf(batch);
+    const repeated = known.recent.find(
+      ({ firstSequence, lastSequence }) =>
+        firstSequence === batch.baseSequence && lastSequence === last,
+    );
+    if (repeated) return repeated;
+    const expected = nextSequence(known);
+    if (expected !== undefined && batch.baseSequence !== expected)
+      throw outOfOrder(batch, expected);
+    return undefined;
+  }
+
+  accept(batch: StoredBatch, baseOffset: number, timestamp: number): void {
+    if (batch.producerId < 0) return;
+    const state = this.#stateFor(batch.producerId, batch.producerEpoch);
+    state.recent = [
+      ...state.recent.slice(1 - MAX_RECENT_BATCHES),
+      {
+        firstSequence: batch.baseSequence,
+        lastSequence: lastSequenceOf(batch),
+        baseOffset,
+        timestamp,
+      },
+    ];
+  }
+
+  /** A marker carries the epoch that is valid from now on: whoever writes with an older one is fenced. */
+  raiseEpoch(producerId: number, epoch: number): void {
+    this.#stateFor(producerId, epoch);
+  }
+
+  #startOfEpoch(batch: StoredBatch): undefined {
+    if (batch.baseSequence !== 0) throw outOfOrder(batch, 0);
+    return undefined;
+  }
+
+  #stateFor(producerId: number, epoch: number): ProducerState {
+    const known = this.#producers.get(producerId);
+    if (known && known.epoch >= epoch) return known;
+    const state = { epoch, recent: [] };
+    this.#producers.set(producerId, state);
+    return state;
+  }
+}
+
+function nextSequence({ recent }: ProducerState): number | undefined {
+  const last = recent.at(-1);
+  return last === undefined ? undefined : (last.lastSequence + 1) % SEQUENCES;
+}
+
+function outOfOrder(batch: StoredBatch, expected: number): Refusal {
+  return new Refusal(
+    'OUT_OF_ORDER_SEQUENCE_NUMBER',
+    `producer ${batch.producerId} sent sequence ${batch.baseSequence} where ${expected} follows`,
+  );
+}

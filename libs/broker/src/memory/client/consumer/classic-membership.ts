@@ -1,0 +1,313 @@
+import {
+  assignorNamed,
+  decodeAssignment,
+  type PreviousAssignment,
+} from '../../../assignment/index.js';
+import { FencedError } from '../../../port/errors.js';
+import type { TopicPartition } from '../../../port/record.js';
+import type { ResolvedConsumerOptions } from '../../../port/validate-consumer-options.js';
+import { Backoff, within } from '../../../runtime/index.js';
+import type { JoinResponse } from '../../broker/groups/classic-member.js';
+import { isRefusal, MemberIdRequired } from '../../broker/faults/refusal.js';
+import type { Connection } from '../connection.js';
+import { partitionName } from '../../../port/topic-partition.js';
+import { isRetriable, toBrokerError } from '../refusal-errors.js';
+import type { PartitionLifecycle } from './partition-lifecycle.js';
+import type { GroupMembership, CurrentMember } from './group-membership.js';
+import type { GroupClient, Identity, LeaderPlan } from './group-client.js';
+import type { SessionContext } from './session-context.js';
+import { lossFrom, Generation, type MembershipLoss } from './generation.js';
+import type { TopicWatch } from './topic-watch.js';
+
+export interface MembershipContext extends SessionContext {
+  readonly connection: Connection;
+  readonly group: GroupClient;
+  readonly topics: TopicWatch;
+  readonly lifecycle: PartitionLifecycle;
+}
+
+interface JoinedGeneration {
+  readonly generation: Generation;
+  readonly plan: LeaderPlan;
+  readonly partitions: readonly TopicPartition[];
+}
+
+/** For what only somebody else can mend: a permission, the assignors of the other members. */
+const SLOW_RETRY_MS = 5_000;
+
+/** Of the rebalance time-out: what is handed back later is lost. */
+export const REVOCATION_SHARE = 0.9;
+
+const NO_MEMBER: Identity = { memberId: '', generation: -1 };
+
+/**
+ * One generation after the other:
+ *
+ *   join ──► sync ──► take over ──► stay ──► hand back ──┐ (rebalance)
+ *    ▲                               │                   │
+ *    │                               ├──► told of loss ──┤ (lost)
+ *    └───────────────────────────────┼───────────────────┘
+ *                                    └──► hand back ──► leave (closing)
+ *
+ * In a cooperative group a rebalance leads back to the join at once, with all that is owned; what
+ * the sync then does not confirm is handed back, and the member joins again without it.
+ */
+export class ClassicMembership implements GroupMembership {
+  identity: Identity = NO_MEMBER;
+  #generation: Generation | undefined;
+  #previous: PreviousAssignment | null = null;
+  #isJoining = false;
+  #isClosing = false;
+  #eagerLoss: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+  readonly #backoff: Backoff;
+
+  constructor(
+    private readonly context: MembershipContext,
+    private readonly options: ResolvedConsumerOptions,
+  ) {
+    this.#backoff = new Backoff(context.connection.cluster.runtime, {
+      initialMs: 50,
+      maxMs: 2_000,
+    });
+  }
+
+  /** The generation in which commits are made: while joining again, the one before. */
+  get current(): Generation | undefined {
+    return this.#generation;
+  }
+
+  /** Whether the group may have gone on from there with us: what is owned may be ours in the next generation too. */
+  mayStillOwn(generation: CurrentMember): boolean {
+    return this.#owned.length > 0 && (this.#isJoining || generation !== this.#generation);
+  }
+
+  /** Stay as long as the session lasts, then hand back and leave. Ends without throwing. */
+  async run(onFirstAssignment: () => void): Promise<void> {
+    const { topics, status } = this.context;
+    status.joining();
+    await topics.untilAllExist(this.#closing.signal);
+    while (!this.#isClosing) {
+      const entered = await this.#joinAndSync();
+      if (entered) await this.#runGeneration(entered, onFirstAssignment);
+    }
+    // Closed in the middle of a cooperative rebalance.
+    if (this.#generation) await this.#revoke(this.#generation, this.#owned);
+    this.#endGeneration();
+  }
+
+  /** What is under way is abandoned; what is owned is handed back. */
+  close(): void {
+    this.#isClosing = true;
+    this.#closing.abort(new Error('The session is closing.'));
+    this.#generation?.end({ kind: 'closing' });
+  }
+
+  /** A static member stays in the group: until its session is over, what it had waits for it. */
+  async leave(timeoutMs: number): Promise<void> {
+    const { memberId } = this.identity;
+    this.identity = NO_MEMBER;
+    if (memberId === '' || this.options.groupInstanceId !== null) return;
+    await this.context.group.leave(memberId, timeoutMs).catch((error: unknown) => {
+      if (!isRefusal(error, 'UNKNOWN_MEMBER_ID')) this.context.status.report(toBrokerError(error));
+    });
+  }
+
+  get #owned(): readonly TopicPartition[] {
+    return this.context.ownership.list();
+  }
+
+  /** One round of join and sync; undefined when it has to be tried again. */
+  async #joinAndSync(): Promise<JoinedGeneration | undefined> {
+    const { group, status } = this.context;
+    if (this.#owned.length === 0) this.#endGeneration();
+    status.joining();
+    this.#isJoining = true;
+    try {
+      const answer = await group.join(this.identity.memberId, this.#claim(), this.#signal);
+      this.#onJoined(answer);
+      const plan = await group.plan(answer, this.#signal);
+      const shares = answer.skipAssignment ? new Map<string, Buffer>() : plan.shares;
+      const share = await group.sync(this.identity, shares, this.#signal);
+      this.#backoff.reset();
+      status.recovered('group');
+      const partitions = decodeAssignment(share);
+      this.#previous = { partitions, generation: answer.generation };
+      return { generation: this.#generation ?? this.#newGeneration(answer), plan, partitions };
+    } catch (error) {
+      await this.#handleJoinError(error);
+      return undefined;
+    } finally {
+      this.#isJoining = false;
+    }
+  }
+
+  /** Aborts when the session closes, and when what is owned is lost on the way. */
+  get #signal(): AbortSignal {
+    const { signal } = this.#closing;
+    return this.#generation ? AbortSignal.any([signal, this.#generation.signal]) : signal;
+  }
+
+  #endGeneration(): void {
+    this.#generation?.stop();
+    this.#generation = undefined;
+  }
+
+  /** The generation is that of the last sync: one that was only joined has confirmed nothing. */
+  #claim() {
+    const previous = this.#previous;
+    const partitions = this.#owned;
+    const held = partitions.length === 0 || !previous ? null : { ...previous, partitions };
+    return { previous, held };
+  }
+
+  /** The group has gone on to a new generation. What is owned stays so, unless its assignor is an eager one. */
+  #onJoined(answer: JoinResponse): void {
+    this.identity = { memberId: answer.memberId, generation: answer.generation };
+    this.#endGeneration();
+    const owned = this.#owned;
+    if (owned.length === 0) return;
+    if (assignorNamed(answer.protocol).cooperative) this.#newGeneration(answer);
+    else this.#eagerLoss = this.#losePartitions(owned, lostToEagerError(owned, answer.protocol));
+  }
+
+  #newGeneration(answer: JoinResponse): Generation {
+    const generation = new Generation(
+      this.identity,
+      assignorNamed(answer.protocol).cooperative,
+      this.context.group,
+      { ...this.options, isJoining: () => this.#isJoining },
+      this.context.connection.cluster.runtime,
+      this.context.status,
+      (error) => this.context.fail(error),
+    );
+    this.#generation = generation;
+    void generation.lost.then(() => this.context.lifecycle.markLost(this.#owned));
+    if (this.#isClosing) generation.end({ kind: 'closing' });
+    return generation;
+  }
+
+  async #handleJoinError(error: unknown): Promise<void> {
+    const loss = this.#lossDuringJoin(error);
+    if (loss) return this.#onLost(loss);
+    if (this.#isClosing) return;
+    if (error instanceof MemberIdRequired) {
+      this.identity = { memberId: error.memberId, generation: -1 };
+      return;
+    }
+    if (isRefusal(error, 'UNKNOWN_MEMBER_ID')) {
+      this.identity = NO_MEMBER;
+      return;
+    }
+    if (isRefusal(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION')) return;
+    const shown = toBrokerError(error);
+    this.context.status.retrying('group', shown);
+    const delayMs = isRetriable(shown) ? this.#backoff.next() : SLOW_RETRY_MS;
+    await this.context.delay(delayMs, this.#closing.signal);
+  }
+
+  /** A generation that went by without us may have given away what we own. */
+  #lossDuringJoin(error: unknown): MembershipLoss | undefined {
+    if (isRefusal(error, 'FENCED_INSTANCE_ID')) return lossFrom(error);
+    if (this.#generation && isRefusal(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION'))
+      return lossFrom(error);
+    return this.#generation?.loss;
+  }
+
+  async #runGeneration(
+    { generation, plan, partitions }: JoinedGeneration,
+    onFirst: () => void,
+  ): Promise<void> {
+    const { topics, lifecycle } = this.context;
+    await this.#eagerLoss;
+    const owned = new Set(this.#owned.map(partitionName));
+    const wanted = new Set(partitions.map(partitionName));
+    const added = partitions.filter((each) => !owned.has(partitionName(each)));
+    const gone = this.#owned.filter((each) => !wanted.has(partitionName(each)));
+    if (gone.length > 0) {
+      await this.#revoke(generation, gone);
+      if (added.length > 0 && !this.#isClosing && !generation.signal.aborted)
+        void lifecycle.assign(added);
+      return;
+    }
+    const told = owned.size > 0 && added.length === 0 ? Promise.resolve() : lifecycle.assign(added);
+    void told.then(() => this.#reportStable(generation, onFirst));
+    void topics
+      .untilChanged(plan, generation.signal)
+      .then(() => generation.end({ kind: 'rebalance' }));
+    await this.#waitForEnd(generation);
+  }
+
+  #reportStable(generation: Generation, onFirst: () => void): void {
+    onFirst();
+    if (!generation.isEnding && !this.#isClosing)
+      this.context.status.stable(generation.identity.generation);
+  }
+
+  async #waitForEnd(generation: Generation): Promise<void> {
+    const end = await generation.ended;
+    if (!this.#isClosing) this.context.status.joining();
+    if (end.kind === 'lost') return this.#onLost(end);
+    if (end.kind === 'rebalance' && generation.isCooperative && this.#owned.length > 0) return;
+    await this.#revoke(generation, this.#owned);
+    this.#endGeneration();
+  }
+
+  /** Heartbeats go on meanwhile; who takes longer than the group waits loses all the same. */
+  async #revoke(generation: Generation, partitions: readonly TopicPartition[]): Promise<void> {
+    const { lifecycle, connection } = this.context;
+    const boundMs = this.options.rebalanceTimeoutMs * REVOCATION_SHARE;
+    const late = (): Error => revocationTimedOutError(partitions, this.options.rebalanceTimeoutMs);
+    const returned = within(
+      connection.cluster.runtime,
+      boundMs,
+      lifecycle.revoke(partitions),
+      late,
+    ).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    const end = await Promise.race([returned, generation.lost]);
+    if (end === undefined) lifecycle.release(partitions);
+    else if (end instanceof Error) await this.#losePartitions(partitions, end);
+    else await this.#onLost(end);
+  }
+
+  async #losePartitions(partitions: readonly TopicPartition[], error: Error): Promise<void> {
+    const { connection, status, lifecycle } = this.context;
+    status.report(error);
+    lifecycle.markLost(partitions);
+    const late = (): Error => new FencedError(partitions, 'onLost does not end.');
+    const { rebalanceTimeoutMs } = this.options;
+    await within(
+      connection.cluster.runtime,
+      rebalanceTimeoutMs,
+      lifecycle.notifyLost(),
+      late,
+    ).catch((tooLate: Error) => status.report(tooLate));
+  }
+
+  async #onLost({ forgetId, error, isFinal }: MembershipLoss): Promise<void> {
+    this.#endGeneration();
+    this.identity = { memberId: forgetId ? '' : this.identity.memberId, generation: -1 };
+    await this.#losePartitions(this.#owned, error);
+    if (isFinal) this.context.fail(error);
+  }
+}
+
+export function revocationTimedOutError(
+  partitions: readonly TopicPartition[],
+  timeoutMs: number,
+): FencedError {
+  return new FencedError(
+    partitions,
+    `The partitions were not handed back within the rebalance time-out of ${timeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
+  );
+}
+
+function lostToEagerError(partitions: readonly TopicPartition[], protocol: string): FencedError {
+  return new FencedError(
+    partitions,
+    `The group shares its partitions by "${protocol}" now, which gives away what its members have: a member joined that has no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
+  );
+}

@@ -1,0 +1,89 @@
+import { InvalidOptionError, PartitionError } from '../../../port/errors.js';
+import type { BrokerRecord } from '../../../port/record.js';
+import { validatePoll } from '../../../port/validate-poll.js';
+import { sizeOfAll } from '../../../records/index.js';
+import { abortable } from '../../../runtime/index.js';
+import type { Network } from '../../broker/network.js';
+import { toBrokerError } from '../refusal-errors.js';
+import type { OwnedPartition } from './owned-partition.js';
+import type { SessionContext } from './session-context.js';
+
+/** Hands out what was fetched, to one caller at a time; who was served goes to the end of the line. */
+export class RecordPoller {
+  #isPolling = false;
+  #ended: Error | undefined;
+
+  constructor(
+    private readonly context: SessionContext,
+    private readonly network: Network,
+    /** A partition has nothing left at hand. */
+    private readonly onDrained: () => void,
+  ) {}
+
+  async poll(
+    maxRecords: number,
+    signal?: AbortSignal,
+    maxBytes = Infinity,
+  ): Promise<readonly BrokerRecord[]> {
+    validatePoll(maxRecords, maxBytes);
+    if (this.#isPolling)
+      throw new InvalidOptionError(
+        'Another poll of this session still waits: one call at a time, or records would lose their order.',
+      );
+    this.#isPolling = true;
+    try {
+      return await this.#next(maxRecords, maxBytes, signal);
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  /** Every poll from now on rejects with the first of these. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.context.notifier.notify();
+  }
+
+  async #next(
+    max: number,
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): Promise<readonly BrokerRecord[]> {
+    for (;;) {
+      await this.network.yieldToEventLoop();
+      signal?.throwIfAborted();
+      if (this.#ended) throw this.#ended;
+      const changed = this.context.notifier.next;
+      const records = this.#take(max, maxBytes);
+      if (records.length > 0) return records;
+      await abortable(changed, signal);
+    }
+  }
+
+  #take(max: number, maxBytes: number): readonly BrokerRecord[] {
+    let taken: readonly BrokerRecord[] = [];
+    let room = maxBytes;
+    for (const owned of this.context.ownership.ready()) {
+      if (taken.length >= max || room <= 0) break;
+      const records = this.#takeFrom(owned, max - taken.length, room);
+      room -= sizeOfAll(records);
+      if (records.length > 0) taken = taken.length === 0 ? records : [...taken, ...records];
+      this.context.ownership.moveToEnd(owned);
+      if (owned.wantsRecords) this.onDrained();
+    }
+    return taken;
+  }
+
+  #takeFrom(owned: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
+    try {
+      return owned.take(max, maxBytes);
+    } catch (error) {
+      if (error instanceof PartitionError) this.context.stop(owned, error);
+      else {
+        this.context.status.retrying('fetching', toBrokerError(error));
+        owned.dropFetched();
+      }
+      return [];
+    }
+  }
+}

@@ -1,0 +1,12 @@
+import { ProducerFencedError } from '../../../port/errors.js';
+import { isRefusal } from '../../broker/faults/refusal.js';
+
+/** The error to tell when the broker knows a later producer with the id; undefined for all else. */
+export function asProducerFencedError(
+  error: unknown,
+  transactionalId: string,
+): ProducerFencedError | undefined {
+  if (!isRefusal(error, 'PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')) return undefined;
+  const { brokerCode } = error;
+  return new ProducerFencedError(transactionalId, undefined, { cause: error, brokerCode });
+}

@@ -1,0 +1,18 @@
+import type { TopicPartition } from './record.js';
+
+export function isSamePartition(one: TopicPartition, other: TopicPartition): boolean {
+  return one.partition === other.partition && one.topic === other.topic;
+}
+
+/** The partition as `topic/partition`: a key for maps, and a name for messages. */
+export const partitionKey = ({ topic, partition }: TopicPartition): string =>
+  `${topic}/${partition}`;
+
+/** The display name of a partition, such as `orders-0`. */
+export function partitionName({ topic, partition }: TopicPartition): string {
+  return `${topic}-${partition}`;
+}
+
+export function partitionNames(partitions: readonly TopicPartition[]): string {
+  return partitions.map(partitionName).join(', ');
+}

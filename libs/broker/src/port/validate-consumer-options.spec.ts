@@ -1,0 +1,140 @@
+import { InvalidOptionError } from './errors.js';
+import { nearestName } from './nearest-name.js';
+import { rejectUnknownKeys } from './option-values.js';
+import { validateConsumerOptions } from './validate-consumer-options.js';
+import { validateProducerOptions } from './validate-producer-options.js';
+
+const capabilities = {
+  assignors: ['range', 'sticky', 'cooperative-sticky'],
+  compressions: ['none', 'gzip'],
+} as const;
+
+const consumer = (more: object = {}) =>
+  validateConsumerOptions({ groupId: 'g', topics: ['orders'], ...more }, capabilities);
+const producer = (options: object = {}) => validateProducerOptions(options, capabilities);
+
+describe('Consumer options', () => {
+  it('have every default filled in', () => {
+    expect(consumer()).toEqual({
+      groupId: 'g',
+      topics: ['orders'],
+      assignors: ['cooperative-sticky', 'sticky', 'range'],
+      offsetReset: 'earliest',
+      isolation: 'read_committed',
+      groupInstanceId: null,
+      groupProtocol: 'classic',
+      sessionTimeoutMs: 45_000,
+      heartbeatIntervalMs: 10_000,
+      rebalanceTimeoutMs: 30_000,
+      fetch: {
+        maxWaitMs: 5_000,
+        minBytes: 1,
+        maxBytes: 10 * 1024 * 1024,
+        maxPartitionBytes: 1024 * 1024,
+        checkCrc: true,
+        maxInflatedBytes: 64 * 1024 * 1024,
+      },
+    });
+  });
+
+  it('take a third of a short session time-out as the heartbeat interval', () => {
+    expect(consumer({ sessionTimeoutMs: 6_000 }).heartbeatIntervalMs).toBe(2_000);
+  });
+
+  it('treat undefined as not given', () => {
+    expect(consumer({ isolation: undefined, fetch: undefined }).isolation).toBe('read_committed');
+  });
+
+  it.each([
+    [{ groupID: 'x' }, /no "groupID". Did you mean "groupId"/],
+    [{ fromBeginning: true }, /no "fromBeginning". Known are: groupId, topics/],
+    [{ groupId: '' }, /groupId must be a text that is not empty/],
+    [{ topics: [] }, /at least one topic/],
+    [{ topics: ['a', 'a'] }, /names "a" twice/],
+    [{ topics: ['no/slash'] }, /no legal topic name/],
+    [{ topics: ['..'] }, /no legal topic name/],
+    [{ topics: ['x'.repeat(250)] }, /no legal topic name/],
+    [{ assignors: [] }, /at least one of range, sticky, cooperative-sticky/],
+    [{ assignors: ['stiky'] }, /Did you mean "sticky"/],
+    [{ groupInstanceId: '' }, /groupInstanceId must be a text that is not empty/],
+    [{ groupInstanceId: 'pod 1' }, /no legal group instance id/],
+    [{ offsetReset: 'earlyest' }, /Did you mean "earliest"/],
+    [{ isolation: 'snapshot' }, /isolation must be one of/],
+    [{ sessionTimeoutMs: 0 }, /whole number of at least 1; got 0/],
+    [{ sessionTimeoutMs: 1.5 }, /whole number/],
+    [{ sessionTimeoutMs: Infinity }, /whole number/],
+    [{ sessionTimeoutMs: 9_000, heartbeatIntervalMs: 3_001 }, /use 3000 or less/],
+    [{ rebalanceTimeoutMs: -1 }, /rebalanceTimeoutMs/],
+    [
+      { fetch: { maxWait: 1 } },
+      /consumer.fetch options have no "maxWait". Did you mean "maxWaitMs"/,
+    ],
+    [{ fetch: { minBytes: 10, maxBytes: 9 } }, /every fetch would wait in vain/],
+    [{ fetch: { checkCrc: 'yes' } }, /checkCrc must be true or false/],
+    [{ fetch: [] }, /must be an object/],
+  ])('reject %j', (more, message) => {
+    expect(() => consumer(more)).toThrow(InvalidOptionError);
+    expect(() => consumer(more)).toThrow(message);
+  });
+
+  it('accept exactly a third of the session time-out as the heartbeat interval', () => {
+    expect(
+      consumer({ sessionTimeoutMs: 9_000, heartbeatIntervalMs: 3_000 }).heartbeatIntervalMs,
+    ).toBe(3_000);
+  });
+});
+
+describe('Producer options', () => {
+  it('have every default filled in', () => {
+    expect(producer()).toEqual({
+      batchBytes: 16 * 1024,
+      lingerMs: 5,
+      bufferBytes: 32 * 1024 * 1024,
+      maxRequestBytes: 1024 * 1024,
+      deliveryTimeoutMs: 120_000,
+      requestTimeoutMs: 30_000,
+      compression: 'none',
+      idempotent: true,
+      transactionTimeoutMs: 60_000,
+    });
+  });
+
+  it('take a transactional id', () => {
+    const options = { transactionalId: 'tx', transactionTimeoutMs: 1_000 };
+    expect(producer(options)).toMatchObject({ ...options, idempotent: true });
+  });
+
+  it('fit the request time-out into a short delivery time-out that was given alone', () => {
+    expect(producer({ deliveryTimeoutMs: 1_000 }).requestTimeoutMs).toBe(1_000);
+  });
+
+  it.each([
+    [{ linger: 1 }, /Did you mean "lingerMs"/],
+    [{ acks: 1 }, /no "acks"/],
+    [{ compression: 'zstd' }, /one of "none", "gzip"; got "zstd".*Node.js 22.15/],
+    [{ compression: 'gzp' }, /got "gzp"\. Did you mean "gzip"\?$/],
+    [{ bufferBytes: 10 }, /smaller than producer.batchBytes/],
+    [{ requestTimeoutMs: 2, deliveryTimeoutMs: 1 }, /longer than producer.deliveryTimeoutMs/],
+    [{ lingerMs: -1 }, /at least 0/],
+    [{ idempotent: 'no' }, /producer.idempotent must be true or false/],
+    [{ transactionalId: '' }, /producer.transactionalId must be a text that is not empty/],
+    [{ transactionTimeoutMs: 5_000 }, /means nothing without producer.transactionalId/],
+    [{ transactionalId: 't', transactionTimeoutMs: 0 }, /whole number of at least 1; got 0/],
+    [{ transactionalId: 't', idempotent: false }, /every send is idempotent/],
+  ])('reject %j', (options, message) => {
+    expect(() => producer(options)).toThrow(message);
+  });
+});
+
+describe('The nearest known name', () => {
+  it('is found through a slip of the pen, but not for another word', () => {
+    expect(nearestName('sesionTimeoutMs', ['sessionTimeoutMs', 'topics'])).toBe('sessionTimeoutMs');
+    expect(nearestName('colour', ['sessionTimeoutMs', 'topics'])).toBeUndefined();
+  });
+
+  it('is offered by whoever checks keys of its own', () => {
+    expect(() => rejectUnknownKeys('memory', { brker: 1 }, ['broker', 'runtime'])).toThrow(
+      'memory options have no "brker". Did you mean "broker"?',
+    );
+  });
+});

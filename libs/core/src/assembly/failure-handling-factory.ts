@@ -1,0 +1,107 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ResolvedBinding, ResolvedTier } from '../config/resolving/resolved-binding.js';
+import type { DltHandlerDefinition } from '../discovery/exploring/dlt-handler-definition.js';
+import { appliesTo } from '../discovery/exploring/match-handlers.js';
+import type { PendingAlerts } from '../model/states/pending-alerts.js';
+import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
+import type { FailureObserver } from '../model/outcomes/failure-observer.js';
+import type { ExceptionClassifier } from '../model/extension-points/handler-interfaces.js';
+import type { RecordProcessor } from '../model/outcomes/outcome.js';
+import { classifierOf } from '../failures/classification/binding-classifier.js';
+import { DeadLetters } from '../failures/publishing/dead-letters.js';
+import { DltPublisher } from '../failures/publishing/dlt-publisher.js';
+import { FailureRouter } from '../failures/routing/failure-router.js';
+import { PublishProblemTracker } from '../failures/publishing/publish-problem-tracker.js';
+import { RetryPublisher } from '../failures/publishing/retry-publisher.js';
+import { routed } from '../failures/routing/routed-processor.js';
+import { RetryTopicFilter } from '../failures/retry-topics/retry-topic-filter.js';
+import { HalfOpenBlockerDetector } from '../failures/routing/half-open-blocker-detector.js';
+import type { Clusters } from './clusters.js';
+
+/** What the application says about the failures of all its bindings. */
+export interface FailureParts {
+  readonly classifier: ExceptionClassifier | undefined;
+  readonly dltHandlers: readonly DltHandlerDefinition[];
+  readonly dltAlerts: readonly DltHandlerDefinition[];
+}
+
+export const NO_FAILURE_PARTS: FailureParts = Object.freeze({
+  classifier: undefined,
+  dltHandlers: [],
+  dltAlerts: [],
+});
+
+export interface FailureHandlingOptions extends FailureParts {
+  readonly binding: ResolvedBinding;
+  readonly breaker: CircuitBreaker | undefined;
+  readonly observer: FailureObserver | undefined;
+  readonly clusters: Clusters;
+  readonly pauseBinding: (exceptionClass: string) => void;
+  readonly runtime: Runtime;
+  readonly logger: DriverLogger;
+}
+
+/** The road of one binding's failures: its main topic and all its tiers share everything but where they stand. */
+export class FailureHandlingFactory {
+  readonly publishProblems: PublishProblemTracker;
+  readonly alerts: PendingAlerts;
+  /** undefined where the binding has no circuit breaker. */
+  readonly halfOpenBlocker: HalfOpenBlockerDetector | undefined;
+  readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
+
+  constructor(private readonly options: FailureHandlingOptions) {
+    const { binding, breaker, clusters, pauseBinding, runtime, logger } = options;
+    this.publishProblems = new PublishProblemTracker(
+      binding.name,
+      binding.dlt.publishTimeoutMs,
+      runtime,
+      logger,
+    );
+    const writing = {
+      binding,
+      producer: () => clusters.durableProducer(binding.cluster),
+      compressingProducer: () => clusters.compressingProducer(binding.cluster),
+      publishProblems: this.publishProblems,
+      runtime,
+      logger,
+    };
+    const isConcerned = appliesTo(binding);
+    const deadLetters = new DeadLetters({
+      binding,
+      publisher: new DltPublisher(writing),
+      handlers: options.dltHandlers.filter(isConcerned),
+      alerts: eachOnce(options.dltAlerts.filter(isConcerned)),
+      runtime,
+      logger,
+    });
+    this.alerts = deadLetters;
+    this.halfOpenBlocker = breaker && new HalfOpenBlockerDetector(binding.name, breaker, logger);
+    this.#shared = {
+      binding,
+      breaker,
+      halfOpenBlocker: this.halfOpenBlocker,
+      observer: options.observer,
+      pauseBinding,
+      runtime,
+      logger,
+      classifier: classifierOf(binding, options.classifier, logger),
+      retries: new RetryPublisher(writing),
+      deadLetters,
+    };
+  }
+
+  /** Around what handles the records of the main topic, or of a tier. */
+  around(inner: RecordProcessor, tier?: ResolvedTier): RecordProcessor {
+    const { runtime, logger, binding } = this.options;
+    const router = new FailureRouter({ ...this.#shared, tier: tier?.number ?? 0 });
+    if (!tier) return routed({ inner, router });
+    const entrance = new RetryTopicFilter({ tier, groupId: binding.groupId, runtime, logger });
+    return routed({ inner, router, entrance });
+  }
+}
+
+/** A method may ask for the letters of all bindings and for those of this one. */
+function eachOnce(alerts: readonly DltHandlerDefinition[]): readonly DltHandlerDefinition[] {
+  return [...new Map(alerts.map((alert) => [alert.invoke, alert])).values()];
+}

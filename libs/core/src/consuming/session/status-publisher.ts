@@ -1,0 +1,56 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ConsumingState, ConsumingStatus } from './consuming-session.js';
+
+/** Where an intake stands, and why it does not get on. */
+export interface CurrentState {
+  readonly state: ConsumingState;
+  readonly error?: Error;
+}
+
+/** Remembers since when things are as they are, and tells whoever listens of every change. */
+export class StatusPublisher {
+  readonly #listeners = new Set<(status: ConsumingStatus) => void>();
+  #state: ConsumingState = 'idle';
+  #since: number;
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly logger: DriverLogger,
+    private readonly currentState: () => CurrentState,
+    private readonly describe: (standing: CurrentState, since: number) => ConsumingStatus,
+  ) {
+    this.#since = runtime.now();
+  }
+
+  get status(): ConsumingStatus {
+    const standing = this.currentState();
+    this.#noteState(standing.state);
+    return this.describe(standing, this.#since);
+  }
+
+  subscribe(listener: (status: ConsumingStatus) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Something has changed. */
+  publish(): void {
+    this.#noteState(this.currentState().state);
+    if (this.#listeners.size === 0) return;
+    const { status } = this;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(status);
+      } catch (error) {
+        this.logger.error('A status listener threw', { reason: String(error) });
+      }
+    }
+  }
+
+  #noteState(state: ConsumingState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#since = this.runtime.now();
+  }
+}

@@ -1,0 +1,316 @@
+import {
+  AuthenticationError,
+  AuthorizationError,
+  ClosedError,
+  StaticMemberFencedError,
+} from '@nest-event-bus/broker';
+import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
+import { asError } from '../../errors/as-error.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import { HandlerOverdueException } from '../../errors/delivery-errors.js';
+import { HandlerWatch } from './handler-watch.js';
+import type {
+  DrainReport,
+  RecordCounts,
+  ConsumingSessionFactory,
+  ConsumingSessionOptions,
+  ConsumingSession,
+  ConsumingStatus,
+} from './consuming-session.js';
+import { HandlerSlots } from '../lanes/handler-slots.js';
+import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
+import { Lanes } from '../lanes/lanes.js';
+import { LingeringHandlers } from './lingering-handlers.js';
+import { MemberSession } from './member-session.js';
+import { MetadataBudget } from '../commits/metadata-budget.js';
+import { PauseLedger } from '../pauses/pause-ledger.js';
+import type { PauseReason } from '../pauses/pause-reason.js';
+import { waitForHandlers } from './rebalance-listener.js';
+import { type CurrentState, StatusPublisher } from './status-publisher.js';
+import { withContext } from './session-logger.js';
+import { RecordCounters } from './record-counters.js';
+
+type Phase = 'idle' | 'running' | 'draining' | 'closed';
+
+const REPLACEMENT_BACKOFF = { initialMs: 1_000, maxMs: 30_000 };
+/** A session that lasted so long was a good one: the next failure is a first one again. */
+const STABLE_SESSION_MS = 60_000;
+/** What only an operator can mend, by new credentials or rights: asked again now and then, which disturbs nobody. */
+const RETRIED_RARELY = [AuthenticationError, AuthorizationError] as const;
+
+/**
+ * Keeps one member of the group at work: a consumer session that fails for good is closed and
+ * replaced after a backoff, for ever. Only one whose static id another process has taken is not:
+ * it would take the id back, and the two would fence each other by turns. What must outlive a
+ * session is here: pause reasons, counts, and the handlers that still run.
+ */
+export class SupervisedSession implements ConsumingSession {
+  readonly id: string;
+  readonly #options: ConsumingSessionOptions;
+  readonly #ledger = new PauseLedger();
+  readonly #lanes: Lanes;
+  readonly #slots: HandlerSlots;
+  readonly #budget = new MetadataBudget();
+  readonly #counters = new RecordCounters();
+  readonly #watch: HandlerWatch;
+  readonly #statusPublisher: StatusPublisher;
+  readonly #joined = new Deferred();
+  readonly #ending = new AbortController();
+  readonly #polling = new AbortController();
+  #phase: Phase = 'idle';
+  #member: MemberSession | undefined;
+  #failure: Error | undefined;
+  #hasFailed = false;
+  #supervising: Promise<void> | undefined;
+  #draining: Promise<DrainReport> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ConsumingSessionOptions) {
+    const { runtime, logger, settings } = options;
+    this.id = `${options.containerId}-${options.sessionIndex}`;
+    this.#options = {
+      ...options,
+      logger: withContext(logger, {
+        container: options.containerId,
+        session: options.sessionIndex,
+      }),
+    };
+    this.#lanes = new Lanes(options.lingering ?? new LingeringHandlers(), options.bufferLimit);
+    this.#slots = new HandlerSlots(settings.processing.maxConcurrency);
+    this.#watch = new HandlerWatch({
+      lanes: this.#lanes,
+      runtime,
+      logger: this.#options.logger,
+      stuckHandlerMs: settings.stuckHandlerMs,
+      maxPollIntervalMs: settings.maxPollIntervalMs,
+      onOverdue: (deliveries) => this.#giveUpMember(deliveries),
+    });
+    this.#statusPublisher = new StatusPublisher(
+      runtime,
+      this.#options.logger,
+      () => this.#currentState(),
+      (standing, since) => this.#statusOf(standing, since),
+    );
+  }
+
+  get status(): ConsumingStatus {
+    return this.#statusPublisher.status;
+  }
+
+  get counts(): RecordCounts {
+    return this.#counters.counts;
+  }
+
+  onStatus(listener: (status: ConsumingStatus) => void): () => void {
+    return this.#statusPublisher.subscribe(listener);
+  }
+
+  start(): Promise<void> {
+    if (this.#phase === 'idle') {
+      this.#phase = 'running';
+      this.#options.processor.open?.(this.#options.sessionIndex);
+      this.#supervising = this.#supervise();
+      this.#statusPublisher.publish();
+    }
+    return this.#joined.promise;
+  }
+
+  async pause(reason: PauseReason): Promise<void> {
+    const isNew = this.#ledger.add(reason);
+    const paused = this.#member?.pause();
+    if (isNew) this.#statusPublisher.publish();
+    await paused;
+  }
+
+  resume(reason: PauseReason): readonly PauseReason[] {
+    const wasThere = this.#ledger.remove(reason);
+    const remaining = this.#ledger.reasons();
+    if (remaining.length === 0) this.#member?.resume();
+    if (wasThere) this.#statusPublisher.publish();
+    return remaining;
+  }
+
+  decide(place: DecisionPlace, decision: Decision): boolean {
+    return this.#member?.decide(place, decision) ?? false;
+  }
+
+  drain(timeoutMs: number): Promise<DrainReport> {
+    this.#draining ??= this.#drain(timeoutMs);
+    return this.#draining;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #drain(timeoutMs: number): Promise<DrainReport> {
+    if (this.#phase !== 'closed') this.#phase = 'draining';
+    this.#stopHandingOut();
+    this.#statusPublisher.publish();
+    return this.#member?.settle(timeoutMs, 'drained') ?? this.#waitForLingeringHandlers(timeoutMs);
+  }
+
+  /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
+  async #waitForLingeringHandlers(timeoutMs: number): Promise<DrainReport> {
+    const { lingering } = this.#lanes;
+    const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
+    await waitForHandlers(this.#options.runtime, lingering, timeoutMs);
+    return { complete: abandoned.length === 0, abandoned };
+  }
+
+  async #close(): Promise<void> {
+    this.#phase = 'closed';
+    this.#stopHandingOut();
+    this.#joined.reject(closed(this.id));
+    await this.#member?.close('drained').catch((error: unknown) => this.#logFailedClose(error));
+    this.#ending.abort(closed(this.id));
+    await this.#supervising;
+    await this.#options.processor.close?.(this.#options.sessionIndex);
+    this.#watch.close();
+    this.#lanes.close();
+    this.#statusPublisher.publish();
+  }
+
+  #stopHandingOut(): void {
+    this.#ledger.add('shutdown');
+    this.#polling.abort(closed(this.id));
+  }
+
+  /** One term after the other, until it is closed. */
+  async #supervise(): Promise<void> {
+    const { runtime } = this.#options;
+    const backoff = new Backoff(runtime, REPLACEMENT_BACKOFF);
+    while (this.#phase === 'running') {
+      const startedAt = runtime.monotonic();
+      const error = asError(await this.#runMember());
+      if (this.#phase !== 'running') return;
+      if (error instanceof StaticMemberFencedError) return this.#failPermanently(error);
+      if (runtime.monotonic() - startedAt >= STABLE_SESSION_MS) backoff.reset();
+      await this.#waitForReplacement(error, backoff.next());
+    }
+  }
+
+  /** Gives the error by which the term ended. */
+  async #runMember(): Promise<unknown> {
+    try {
+      this.#member = new MemberSession({
+        options: this.#options,
+        ledger: this.#ledger,
+        lanes: this.#lanes,
+        slots: this.#slots,
+        budget: this.#budget,
+        counters: this.#counters,
+        watch: this.#watch,
+        onJoined: () => {
+          this.#failure = undefined;
+          this.#joined.resolve();
+          this.#statusPublisher.publish();
+        },
+        onChange: () => this.#statusPublisher.publish(),
+      });
+      return await this.#member.run(this.#ending.signal, this.#polling.signal);
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
+  #giveUpMember(overdue: readonly LaneDelivery[]): void {
+    if (this.#phase !== 'running' || !this.#member || this.#member.isGivenUp) return;
+    this.#counters.membershipGivenUp();
+    const { maxPollIntervalMs } = this.#options.settings;
+    this.#member.giveUp(overdue, new HandlerOverdueException(maxPollIntervalMs));
+  }
+
+  async #waitForReplacement(error: Error, delayMs: number): Promise<void> {
+    const { runtime, logger } = this.#options;
+    const isHopeless = RETRIED_RARELY.some((kind) => error instanceof kind);
+    const pauseMs = isHopeless ? REPLACEMENT_BACKOFF.maxMs : delayMs;
+    this.#failure = error;
+    logger.error('The consumer session ended and is replaced', {
+      reason: error.message,
+      afterMs: Math.round(pauseMs),
+    });
+    if (!(await this.#endMember())) return;
+    await sleep(runtime, pauseMs, this.#polling.signal).catch(() => undefined);
+  }
+
+  async #failPermanently(error: StaticMemberFencedError): Promise<void> {
+    this.#failure = error;
+    this.#hasFailed = true;
+    this.#options.logger.error(
+      'Another process has taken the static member id of this session, which stays down: stop and start its binding once each process has an id of its own',
+      { groupInstanceId: this.#options.consumer.groupInstanceId, reason: error.message },
+    );
+    if (await this.#endMember()) this.#joined.reject(error);
+  }
+
+  /** False where the session was closed meanwhile. */
+  async #endMember(): Promise<boolean> {
+    await this.#member?.waitForOtherHandlers(this.#polling.signal);
+    // Whoever drains waits for its handlers, too.
+    if (this.#phase !== 'running') return false;
+    await this.#member
+      ?.close('session-ended')
+      .catch((failed: unknown) => this.#logFailedClose(failed));
+    if (this.#phase !== 'running') return false;
+    this.#member = undefined;
+    this.#statusPublisher.publish();
+    return true;
+  }
+
+  #currentState(): CurrentState {
+    switch (this.#phase) {
+      case 'idle':
+        return { state: 'idle' };
+      case 'draining':
+        return { state: 'draining' };
+      case 'closed':
+        return { state: 'closed' };
+      case 'running':
+        return this.#stateWhileRunning();
+    }
+  }
+
+  #stateWhileRunning(): CurrentState {
+    if (this.#hasFailed) return { state: 'failed', error: this.#failure };
+    const status = this.#member?.session.status;
+    if (!status || status.state === 'failed' || status.state === 'closed')
+      return this.#failure ? { state: 'retrying', error: this.#failure } : { state: 'joining' };
+    if (status.state === 'retrying') return { state: 'retrying', error: status.error };
+    const trouble = this.#member?.commitError ?? this.#failure;
+    if (trouble) return { state: 'retrying', error: trouble };
+    // In a cooperative group what stays is read while the rest moves.
+    const isReading = status.state === 'stable' || [...this.#lanes].length > 0;
+    return { state: isReading ? 'joined' : 'joining' };
+  }
+
+  #statusOf({ state, error }: CurrentState, since: number): ConsumingStatus {
+    const oldest = this.#watch.oldestSince;
+    return {
+      state,
+      since,
+      ...(error && { error }),
+      assignment: [...this.#lanes].map(({ topic, partition }) => ({ topic, partition })),
+      pauses: this.#ledger.reasons(),
+      partitionPauses: this.#member?.partitionPauses() ?? [],
+      runningHandlers: this.#lanes.running.length,
+      ...(oldest !== undefined && { oldestHandlerSince: oldest }),
+      stuckHandlers: this.#watch.stuck,
+    };
+  }
+
+  #logFailedClose(error: unknown): void {
+    this.#options.logger.error('The consumer session did not close in order', {
+      reason: asError(error).message,
+    });
+  }
+}
+
+export const createConsumingSession: ConsumingSessionFactory = (options) =>
+  new SupervisedSession(options);
+
+function closed(id: string): ClosedError {
+  return new ClosedError(`The intake session "${id}" was closed.`);
+}

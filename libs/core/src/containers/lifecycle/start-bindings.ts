@@ -1,0 +1,46 @@
+import type { DriverLogger } from '@nest-event-bus/broker';
+import { asError } from '../../errors/as-error.js';
+import { bindingKey, bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
+import type { BindingSnapshot } from '../container-registration.js';
+import type { ContainerRegistry } from '../container-registry.js';
+import type { LifecycleManager } from './lifecycle-manager.js';
+
+export interface StartupReport {
+  readonly started: readonly BindingSnapshot[];
+  /** What could not even begin, for instance because the driver refuses an option. */
+  readonly failed: readonly {
+    readonly binding: string;
+    readonly cluster: string;
+    readonly error: Error;
+  }[];
+}
+
+/**
+ * Starts every binding that is to start by itself, and reports once all of them have begun. It
+ * waits for no broker: JoinSlots lets them join by and by, and health shows how far they are.
+ */
+export async function startBindings(
+  registry: ContainerRegistry,
+  lifecycle: LifecycleManager,
+  logger: DriverLogger,
+): Promise<StartupReport> {
+  const refs = registry
+    .listAll()
+    .filter(({ config, state }) => config.autoStartup && state === 'CREATED')
+    .map(({ cluster, bindingName }) => ({ cluster, name: bindingName }));
+  const started: BindingSnapshot[] = [];
+  const failed: StartupReport['failed'][number][] = [];
+  const startOne = async (ref: Exclude<BindingRef, string>): Promise<void> => {
+    try {
+      started.push(await lifecycle.start(ref, { reason: 'autoStartup', by: 'event-bus' }));
+    } catch (error) {
+      failed.push({ binding: bindingNameOf(ref), cluster: ref.cluster, error: asError(error) });
+      logger.error('A binding could not start', {
+        binding: bindingKey(ref.cluster, ref.name),
+        error: asError(error).message,
+      });
+    }
+  };
+  await Promise.allSettled(refs.map(startOne));
+  return { started, failed };
+}

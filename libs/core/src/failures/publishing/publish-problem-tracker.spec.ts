@@ -1,0 +1,116 @@
+import { DltPublisher } from './dlt-publisher.js';
+import { PublishProblemTracker } from './publish-problem-tracker.js';
+import { PublishingTestBed } from './publishers.spec-support.js';
+import { storyOf } from '../report/failure-report-samples.spec-support.js';
+
+const DLT = 'orders.events.DLT';
+const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
+
+let testBed: PublishingTestBed;
+
+beforeEach(() => {
+  testBed = new PublishingTestBed();
+});
+afterEach(() => testBed.end());
+
+const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
+  new DltPublisher(testBed.parts(...given));
+
+describe('the trouble of a topic', () => {
+  it('begins with a write that fails and ends with one that succeeds', async () => {
+    const changes = jest.fn();
+    const leave = testBed.publishProblems.onChange(changes);
+    const letters = publisher({ publishTimeoutMs: 1_000 });
+    const first = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const [trouble] = testBed.publishProblems.all;
+    expect(trouble).toMatchObject({ topic: DLT, error: first });
+    await testBed.runtime.advance(10_000);
+    const second = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const [later] = testBed.publishProblems.all;
+    expect(later).toMatchObject({ topic: DLT, error: second, since: trouble!.since });
+    expect(later!.lastSeen).toBeGreaterThan(trouble!.lastSeen);
+    expect(changes).toHaveBeenCalledTimes(1);
+    await testBed.topic(DLT);
+    await testBed.done(letters.publish(storyOf(), LETTER));
+    expect(testBed.publishProblems.all).toEqual([]);
+    expect(changes).toHaveBeenCalledTimes(2);
+    leave();
+    testBed.publishProblems.failed(DLT, first);
+    expect(changes).toHaveBeenCalledTimes(2);
+  });
+
+  it('is none where the write was called off', async () => {
+    await testBed.topic(DLT);
+    testBed.broker.faults.loseRequests({ operation: 'produce', topic: DLT });
+    const work = new AbortController();
+    const writing = publisher().publish(storyOf(), LETTER, work.signal);
+    writing.catch(() => undefined);
+    await testBed.runtime.advance(100);
+    work.abort(new Error('the partition was taken away'));
+    await testBed.failureOf(writing);
+    expect(testBed.publishProblems.all).toEqual([]);
+  });
+
+  it('goes with the binding, and a listener that throws does no harm', () => {
+    const heard = jest.fn();
+    testBed.publishProblems.onChange(() => {
+      throw new Error('no');
+    });
+    testBed.publishProblems.onChange(heard);
+    testBed.publishProblems.failed(DLT, new Error('gone'));
+    testBed.publishProblems.clear();
+    testBed.publishProblems.clear();
+    expect(testBed.publishProblems.all).toEqual([]);
+    expect(heard).toHaveBeenCalledTimes(2);
+    const threw = testBed.lines.filter(({ message }) => message.startsWith('A listener'));
+    expect(threw.map(({ level }) => level)).toEqual(['error', 'error']);
+  });
+
+  it('is told when it begins and when it ends, with the record that waits and what to do', async () => {
+    const letters = publisher({ publishTimeoutMs: 1_000 });
+    for (let tries = 0; tries < 3; tries++)
+      await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    expect(testBed.lines).toMatchObject([
+      { level: 'error', context: { binding: 'orders', to: DLT } },
+    ]);
+    const { message } = testBed.lines[0]!;
+    expect(message).toContain("binding 'orders' (orders.events-3-17)");
+    expect(message).toContain(`could not be written to topic '${DLT}'`);
+    expect(message).toContain('stays where it is and is tried again');
+    expect(JSON.stringify(testBed.lines)).not.toContain('no stock');
+    await testBed.topic(DLT);
+    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(storyOf(), LETTER));
+    expect(testBed.lines.slice(1)).toEqual([
+      {
+        level: 'info',
+        message: `Topic '${DLT}' of binding 'orders' can be written to again`,
+        context: { binding: 'orders', to: DLT, afterMs: expect.any(Number) },
+      },
+    ]);
+  });
+
+  it.each([30_000, 180_000])(
+    'lasts from one try to the next, with %d ms for each, and no longer',
+    async (publishTimeoutMs) => {
+      const trouble = new PublishProblemTracker(
+        'orders',
+        publishTimeoutMs,
+        testBed.runtime,
+        testBed.logger,
+      );
+      trouble.failed(DLT, new Error('gone'));
+      const since = testBed.runtime.now();
+      await testBed.runtime.advance(60_000 + publishTimeoutMs);
+      expect(trouble.all).toMatchObject([{ topic: DLT, since }]);
+      trouble.failed(DLT, new Error('gone'));
+      expect(trouble.all).toMatchObject([{ since }]);
+      expect(testBed.lines).toHaveLength(1);
+      await testBed.runtime.advance(120_000 + publishTimeoutMs);
+      expect(trouble.all).toEqual([]);
+      trouble.failed(DLT, new Error('gone'));
+      expect(trouble.all).toMatchObject([{ since: testBed.runtime.now() }]);
+      expect(testBed.lines).toHaveLength(2);
+    },
+  );
+});

@@ -1,6 +1,0 @@
-/** Alerts of a binding's dead letters that have not answered yet; each is given up after `dlt.handlerTimeoutMs`. */
-export interface AlertsUnderWay {
-  readonly count: number;
-  /** Resolves when there is none. Never rejects. */
-  whenEnded(): Promise<void>;
-}

@@ -1,0 +1,120 @@
+import {
+  BatchProcessingException,
+  DeserializationException,
+  HandlerRefusedException,
+  PayloadValidationException,
+  UnknownEventTypeException,
+} from '../../errors/handler-errors.js';
+import { NonRetryableException, RetryableException } from '../../errors/retry-errors.js';
+import type { ErrorMatcher } from '../../config/error-matching/error-matcher.js';
+import { bindingOf, recordingLogger, retryOf } from '../pipeline.spec-support.js';
+import { createErrorJudge, type ErrorJudgement } from './error-judge.js';
+
+class DatabaseError extends Error {}
+class Timeout extends DatabaseError {}
+
+const judge = (
+  error: Error,
+  {
+    retryable = [],
+    nonRetryable = [],
+    logger = recordingLogger(),
+  }: {
+    retryable?: readonly ErrorMatcher[];
+    nonRetryable?: readonly ErrorMatcher[];
+    logger?: ReturnType<typeof recordingLogger>;
+  } = {},
+): ErrorJudgement => {
+  const lists = { retryableExceptions: retryable, nonRetryableExceptions: nonRetryable };
+  return createErrorJudge(bindingOf({ retry: retryOf({}, lists) }), logger)(error);
+};
+
+describe('what an error of a handler means', () => {
+  it('without lists: another call may help', () => {
+    expect(judge(new Error('unknown'))).toBe('retryable');
+  });
+
+  it.each([
+    new DeserializationException('no JSON'),
+    new PayloadValidationException('no id', ['id']),
+    new UnknownEventTypeException('what is this'),
+  ])('the message is bad whatever the lists say: $name', (error) => {
+    expect(judge(error, { retryable: [Error] })).toBe('permanent');
+  });
+
+  it('a guard that refuses is called once, and tells the circuit nothing', () => {
+    expect(judge(new HandlerRefusedException('no'))).toBe('refused');
+  });
+
+  it.each<[string, ErrorMatcher[], ErrorMatcher[], ErrorJudgement]>([
+    ['on the blacklist', [], [Timeout], 'permanent'],
+    ['by a class above it', [], [DatabaseError], 'permanent'],
+    ['not on it', [], [TypeError], 'retryable'],
+    ['on the whitelist', [Timeout], [], 'retryable'],
+    ['outside the whitelist', [TypeError], [], 'not-retried'],
+    ['"nothing but timeouts"', [Timeout], [DatabaseError], 'retryable'],
+    ['"all but timeouts"', [DatabaseError], [Timeout], 'permanent'],
+    ['closest by a function', [{ matches: () => true }], [Timeout], 'retryable'],
+    ['equally close in both', [{ matches: () => true }], [{ matches: () => true }], 'permanent'],
+  ])('%s', (_case, retryable, nonRetryable, judgement) => {
+    expect(judge(new Timeout(), { retryable, nonRetryable })).toBe(judgement);
+  });
+
+  const unique = Object.assign(new Error('duplicate'), { code: '23505' });
+  const unauthorised = Object.assign(new Error('expired'), { status: 401 });
+  const refused = Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
+  class Declined extends NonRetryableException {}
+  class Locked extends RetryableException {}
+
+  it.each<[string, Error, ErrorMatcher[], ErrorMatcher[], ErrorJudgement]>([
+    ['a bad message by the rules', unique, [], [], 'permanent'],
+    ['in the cause', new Error('failed', { cause: unique }), [], [], 'permanent'],
+    ['but retryable by the user’s word', unique, [{ code: '23505' }], [], 'retryable'],
+    [
+      'by a word about its cause',
+      new Error('x', { cause: unique }),
+      [{ code: '23505' }],
+      [],
+      'retryable',
+    ],
+    ['by a word about its status', unauthorised, [{ status: 401 }], [], 'retryable'],
+    ['and outside a whitelist', unique, [TypeError], [], 'permanent'],
+    ['a bad world', refused, [], [], 'retryable'],
+    ['outside a whitelist', refused, [TypeError], [], 'not-retried'],
+    ['not retryable by the user’s word', refused, [], [{ code: 'ECONNREFUSED' }], 'permanent'],
+    ['NonRetryableException', new Declined('no'), [], [], 'permanent'],
+    ['although all errors are retryable', new Declined('no'), [Error], [], 'permanent'],
+    ['but for the closer word', new Declined('no'), [Declined], [], 'retryable'],
+    ['RetryableException outside a whitelist', new Locked('later'), [TypeError], [], 'retryable'],
+    ['although all errors are not', new Locked('later'), [], [Error], 'retryable'],
+    ['around a bad message', new Locked('later', { cause: unique }), [], [], 'retryable'],
+    ['but for the closer word against it', new Locked('later'), [], [Locked], 'permanent'],
+  ])('by what is known of errors: %s', (_case, error, retryable, nonRetryable, judgement) => {
+    expect(judge(error, { retryable, nonRetryable })).toBe(judgement);
+  });
+
+  it('is judged where the error does not want to be looked at', () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    expect(judge(proxy)).toBe('retryable');
+  });
+
+  it('of a batch: what its place was wrapped around counts', () => {
+    const wrapped = new BatchProcessingException(1, 'second', [], { cause: new Timeout() });
+    expect(judge(wrapped, { nonRetryable: [Timeout] })).toBe('permanent');
+    expect(judge(new BatchProcessingException(1, 'second'))).toBe('retryable');
+  });
+
+  it('is not hidden by a matcher that throws, and that is said', () => {
+    const logger = recordingLogger();
+    const broken: ErrorMatcher = {
+      matches: () => {
+        throw new TypeError('broken');
+      },
+    };
+    expect(judge(new Timeout(), { nonRetryable: [broken], logger })).toBe('retryable');
+    expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
+    // The others of its list still count.
+    expect(judge(new Timeout(), { nonRetryable: [broken, DatabaseError] })).toBe('permanent');
+  });
+});
