@@ -5,10 +5,7 @@ export default {
   ...shared,
   reporters,
   displayName: 'e2e',
-  testMatch: [
-    '<rootDir>/apps/*/test/**/*.e2e-spec.ts',
-    '<rootDir>/examples/test/**/*.e2e-spec.ts',
-  ],
+  testMatch: ['<rootDir>/apps/*/test/**/*.e2e-spec.ts', '<rootDir>/examples/test/**/*.e2e-spec.ts'],
   globalSetup: '<rootDir>/test/integration/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/integration/support/global-teardown.mjs',
 };

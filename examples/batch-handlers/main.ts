@@ -48,7 +48,9 @@ class AppModule {}
 
 const app = await NestFactory.createApplicationContext(AppModule, { logger: ['error'] });
 const publisher = app.get(EventPublisher);
-await Promise.all([1, 2, 3, 4, 5].map((id) => publisher.publish('audit', { id }, { key: 'audit' })));
+await Promise.all(
+  [1, 2, 3, 4, 5].map((id) => publisher.publish('audit', { id }, { key: 'audit' })),
+);
 await until(() => stored.size === 5);
 console.log(`stored ${[...stored].sort().join(', ')} after ${failures} failure`);
 await app.close();

@@ -1,5 +1,10 @@
 // A dependency is down: the circuit opens, the records stay where they are, and nothing is dead-lettered.
-import { EventBusModule, EventHandler, EventPublisher, type EventRecord } from '@nest-event-bus/core';
+import {
+  EventBusModule,
+  EventHandler,
+  EventPublisher,
+  type EventRecord,
+} from '@nest-event-bus/core';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { driver } from '../support/driver.js';

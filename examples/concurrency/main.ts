@@ -1,5 +1,10 @@
 // Many handlers at work on one partition, while the order of each key is kept.
-import { EventBusModule, EventHandler, EventPublisher, type EventRecord } from '@nest-event-bus/core';
+import {
+  EventBusModule,
+  EventHandler,
+  EventPublisher,
+  type EventRecord,
+} from '@nest-event-bus/core';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,7 +57,9 @@ const readings = Array.from({ length: KEYS * RECORDS_PER_KEY }, (_, index) => ({
   key: `meter-${index % KEYS}`,
   number: Math.floor(index / KEYS),
 }));
-await Promise.all(readings.map(({ key, number }) => publisher.publish('readings', { number }, { key })));
+await Promise.all(
+  readings.map(({ key, number }) => publisher.publish('readings', { number }, { key })),
+);
 await until(() => handled === readings.length);
 
 const inOrder = [...numbersByKey.values()].filter((numbers) =>

@@ -35,7 +35,11 @@ class OrderHandlers {
   }
 
   @EventHandler('orders', { type: 'OrderCancelled', payload: OrderCancelled })
-  onCancelled(@Payload() order: OrderCancelled, @Key() key: string, @Ctx() ctx: EventContext): void {
+  onCancelled(
+    @Payload() order: OrderCancelled,
+    @Key() key: string,
+    @Ctx() ctx: EventContext,
+  ): void {
     console.log(`order ${order.id} cancelled, key ${key}, attempt ${ctx.attempt.total}`);
     handled += 1;
   }

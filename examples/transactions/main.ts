@@ -19,7 +19,11 @@ class Invoicing {
   @EventHandler('orders')
   onOrder({ key, value }: EventRecord<{ id: number }>, { transaction }: EventContext): void {
     calls += 1;
-    transaction.send({ topic: 'transactions.invoices', key, value: JSON.stringify({ id: value.id }) });
+    transaction.send({
+      topic: 'transactions.invoices',
+      key,
+      value: JSON.stringify({ id: value.id }),
+    });
     // The first call fails after it has sent: its invoice is never written.
     if (calls === 1) throw new Error('a failure behind the send');
   }

@@ -84,7 +84,7 @@ export class FakeSession implements ConsumingSession {
     this.calls.push('start');
     if (this.isClosed) throw new ClosedError('closed');
     this.becomes({ state: 'joining' });
-    const { joins: joins } = this.script;
+    const { joins } = this.script;
     await Promise.race([
       joins === 'never' ? new Promise<void>(() => {}) : joins,
       this.#closed.promise,
