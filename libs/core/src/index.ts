@@ -160,11 +160,8 @@ export {
 export { EventBusMetrics } from './observability/event-bus-metrics.js';
 export type { MetricFamily, MetricSample, MetricType } from './observability/metric-family.js';
 
-export {
-  EventPublisher,
-  type PublishedEvent,
-  type PublishOptions,
-} from './publisher/event-publisher.js';
+export { EventPublisher, type PublishOptions } from './publisher/event-publisher.js';
+export type { PublishedEvent } from './publisher/published-event.js';
 export type { PublishCause } from './publisher/trace-headers.js';
 
 export {

@@ -4,6 +4,7 @@ import { EventPublishException } from '../errors/publish-errors.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
 import type { Serializer } from '../model/extension-points/serializer.js';
 import { headersOf } from './event-headers.js';
+import { createPublishedEvent, type PublishedEvent } from './published-event.js';
 import type { PublishCause } from './trace-headers.js';
 import { serializeEvent } from './serialize-event.js';
 
@@ -34,13 +35,6 @@ export interface PublishOptions {
   readonly timestamp?: number;
   /** Cancels the event if it was not sent yet. */
   readonly signal?: AbortSignal;
-}
-
-export interface PublishedEvent {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: bigint;
-  readonly timestamp: number;
 }
 
 /** Writes an event to the topic of a binding, in the format that its handlers read. */
@@ -85,8 +79,7 @@ function published({ binding }: PublishTarget, written: WrittenRecord | undefine
       },
     );
   }
-  const { topic, partition, offset, timestamp } = written;
-  return { topic, partition, offset: BigInt(offset), timestamp };
+  return createPublishedEvent(written);
 }
 
 function publishFailure({ binding, topic }: PublishTarget, cause: unknown): EventPublishException {

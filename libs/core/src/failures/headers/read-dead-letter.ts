@@ -1,5 +1,10 @@
 import type { BrokerRecord, RecordHeader } from '@nest-event-bus/broker';
-import { DLT_CAUSES, DLT_REASONS, type DltRecord } from '../../model/records/dlt-record.js';
+import {
+  createDltRecord,
+  DLT_CAUSES,
+  DLT_REASONS,
+  type DltRecord,
+} from '../../model/records/dlt-record.js';
 import { EVENTBUS_HEADERS } from '../../model/records/event-bus-headers.js';
 import { headerCount, headerInteger } from '../../model/records/header-number.js';
 import { headerText } from '../../model/records/header-text.js';
@@ -33,7 +38,7 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
   const original = originalOf(record);
   const dltTimestamp = count(names.dltTimestamp) ?? timestamp;
   const tierHistory = readTierHistory(headers, dltTimestamp);
-  return {
+  return createDltRecord({
     originalTopic: original.topic,
     originalPartition: original.partition,
     originalOffset: original.offset,
@@ -68,7 +73,7 @@ export function readDeadLetter(record: BrokerRecord): DltRecord {
     fingerprint: text(names.fingerprint),
     isPoison: text(names.poison) === 'true',
     ...deserializationOf(headers),
-  };
+  });
 }
 
 function deserializationOf(headers: readonly RecordHeader[]): Pick<DltRecord, 'deserialization'> {

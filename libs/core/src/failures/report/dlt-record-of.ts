@@ -1,6 +1,6 @@
 import type { RecordHeader } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
-import type { DltRecord } from '../../model/records/dlt-record.js';
+import { createDltRecord, type DltRecord } from '../../model/records/dlt-record.js';
 import type { FailureReport } from './failure-report.js';
 import type { DeadLetterHop } from '../headers/header-profile.js';
 import { HEADER_PROFILES, originalHeaders } from '../headers/header-profiles.js';
@@ -16,7 +16,7 @@ export function dltRecordOf(
 ): DltRecord {
   const { record, description } = report;
   const owners = profiles.map((name) => HEADER_PROFILES[name]);
-  return {
+  return createDltRecord({
     originalTopic: report.originalTopic,
     originalPartition: report.originalPartition,
     originalOffset: report.originalOffset,
@@ -42,7 +42,7 @@ export function dltRecordOf(
     fingerprint: report.fingerprint,
     isPoison: report.isPoison,
     ...(report.deserialization && { deserialization: report.deserialization }),
-  };
+  });
 }
 
 function copied(bytes: Buffer | null): Buffer | null {

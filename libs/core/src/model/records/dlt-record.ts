@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import type { RecordHeader } from '@nest-event-bus/broker';
+import { declareJsonForms } from './json-safe.js';
 import type { TierFailureRecord } from './tier-failure-record.js';
 
 export const DLT_REASONS = ['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as const;
@@ -67,4 +69,54 @@ export interface DltRecord {
   readonly isPoison: boolean;
   /** Only where the record could not be read (`dltCause: 'deserialization'`). */
   readonly deserialization?: DeserializationFailure;
+  /**
+   * Offsets are decimal text. Leaves out the payload and the values of the headers, because either may
+   * be a secret.
+   */
+  toJSON(): Readonly<Record<string, unknown>>;
+}
+
+type DeadLetterProperties = Omit<DltRecord, 'toJSON'>;
+
+/** Adds `toJSON` to the properties of a dead letter. */
+export function createDltRecord(properties: DeadLetterProperties): DltRecord {
+  return new DeadLetter(properties);
+}
+
+// The properties are assigned, so that each of them is listed once.
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+interface DeadLetter extends DeadLetterProperties {}
+
+class DeadLetter implements DltRecord {
+  constructor(properties: DeadLetterProperties) {
+    Object.assign(this, properties);
+  }
+
+  toJSON(): Readonly<Record<string, unknown>> {
+    const { value, ...properties } = this;
+    return {
+      ...properties,
+      originalOffset: String(this.originalOffset),
+      key: keyText(this.key),
+      valueBytes: value?.length ?? null,
+      headers: headerNames(this.headers),
+    };
+  }
+}
+
+declareJsonForms(DeadLetter, {
+  originalOffset: String,
+  key: keyText,
+  value: () => undefined,
+  headers: headerNames,
+});
+
+/** Bytes that are no text would lose their difference as text, so base64 is written instead. */
+function keyText(key: Buffer | null): string | null {
+  if (key === null) return null;
+  return isUtf8(key) ? key.toString('utf8') : `base64:${key.toString('base64')}`;
+}
+
+function headerNames(headers: readonly RecordHeader[]): readonly string[] {
+  return headers.map(({ key }) => key);
 }
