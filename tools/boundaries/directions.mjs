@@ -36,7 +36,7 @@ export const layers = {
     root: { layers: ['runtime', 'port', 'records'] },
   },
   core: {
-    model: { layers: [], onlyPackages: [] },
+    model: { layers: [], onlyPackages: ['class-transformer'] },
     errors: { layers: ['model'], onlyPackages: [] },
     // Rules that decide whether the message or a dependency caused a failure.
     'failures/faults': { layers: ['errors'], onlyPackages: [] },

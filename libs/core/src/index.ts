@@ -72,14 +72,26 @@ export {
 } from './config/properties/topic-binding-properties.js';
 export { TopicShapeProperties, TopicsProperties } from './config/properties/topics-properties.js';
 
-export { EventHandler } from './discovery/decorators/event-handler.js';
+export {
+  EventHandler,
+  type BatchHandlerDecorator,
+  type BatchHandlerFactory,
+  type EventHandlerFactory,
+  type HandlerDecorator,
+} from './discovery/decorators/event-handler.js';
 export { DltAlert, DltHandler, type DeadLettersOf } from './discovery/decorators/dlt-decorators.js';
 export { HandlesEvents, type HandlesEventsOptions } from './discovery/decorators/handles-events.js';
 export type {
+  AnyBindingName,
   BindingName,
+  ByBinding,
+  CheckedBindingRef,
+  DeclaredPayload,
   EventBusBindings,
+  EventOf,
+  NameCheck,
   PayloadOf,
-} from './discovery/decorators/event-bus-bindings.js';
+} from './model/states/event-bus-bindings.js';
 export type { EventHandlerOptions } from './discovery/decorators/handler-options.js';
 export {
   Ctx,

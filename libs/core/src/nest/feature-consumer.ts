@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
-import type { BindingName } from '../discovery/decorators/event-bus-bindings.js';
+import type { BindingName } from '../model/states/event-bus-bindings.js';
 import { isEnhanced } from '../discovery/calling/enhancers.js';
 import { handlerConflicts } from '../discovery/exploring/handler-conflicts.js';
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';

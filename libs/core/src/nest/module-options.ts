@@ -1,6 +1,7 @@
 import type { FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import type { EventBusProperties } from '../config/properties/event-bus-properties.js';
 import type { TopicBindingProperties } from '../config/properties/topic-binding-properties.js';
+import type { ByBinding } from '../model/states/event-bus-bindings.js';
 import type { FeatureConsumer } from './feature-consumer.js';
 
 /** Injection token of the `forRoot` options, as they were given. */
@@ -29,7 +30,7 @@ export interface EventBusModuleAsyncOptions extends Visibility, Pick<ModuleMetad
 
 /** Result of the factory of `forFeatureAsync`. */
 export interface EventBusFeatureBindings {
-  readonly bindings?: Readonly<Record<string, TopicBindingProperties>>;
+  readonly bindings?: ByBinding<TopicBindingProperties>;
 }
 
 /**

@@ -2,6 +2,11 @@ import { SendError, type ProducerSession, type WrittenRecord } from '@nest-event
 import { asError } from '../errors/as-error.js';
 import { EventPublishException } from '../errors/publish-errors.js';
 import type { BindingRef } from '../model/states/binding-ref.js';
+import type {
+  AnyBindingName,
+  CheckedBindingRef,
+  EventOf,
+} from '../model/states/event-bus-bindings.js';
 import type { Serializer } from '../model/extension-points/serializer.js';
 import { headersOf } from './event-headers.js';
 import { createPublishedEvent, type PublishedEvent } from './published-event.js';
@@ -45,9 +50,9 @@ export class EventPublisher {
    * Resolves when all in-sync replicas have the event. A Buffer is written as it is, null as a
    * tombstone, anything else in the format of the binding.
    */
-  async publish(
-    binding: BindingRef,
-    event: unknown,
+  async publish<Name extends AnyBindingName>(
+    binding: CheckedBindingRef<Name>,
+    event: EventOf<Name>,
     options: PublishOptions = {},
   ): Promise<PublishedEvent> {
     const target = this.targetOf(binding);

@@ -1,5 +1,6 @@
 import type { BrokerDriver, Compression } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { ByBinding } from '../../model/states/event-bus-bindings.js';
 import type { Duration } from '../reading/duration.js';
 import type { ErrorClass } from '../error-matching/error-matcher.js';
 import { IsErrorTypes } from '../error-matching/error-types.js';
@@ -270,7 +271,7 @@ export class EventBusProperties {
    * @defaultValue none
    */
   @IsMapOf(() => TopicBindingProperties)
-  bindings?: Readonly<Record<string, TopicBindingProperties>>;
+  bindings?: ByBinding<TopicBindingProperties>;
 
   /** Configures the drain at shutdown. */
   @IsNested(() => ShutdownProperties)

@@ -9,6 +9,12 @@ import type { RecordHandler } from '../../model/extension-points/record-handler.
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
 import { bindingNameOf, type BindingRef } from '../../model/states/binding-ref.js';
+import type {
+  AnyBindingName,
+  CheckedBindingRef,
+  DeclaredPayload,
+  NameCheck,
+} from '../../model/states/event-bus-bindings.js';
 import {
   containersOf,
   snapshotOf,
@@ -53,10 +59,10 @@ export class EventBusConnector {
   constructor(private readonly options: ConnectorOptions) {}
 
   /** Adds a binding, and starts it unless its `autoStartup` is false. */
-  async register<T>(
-    name: string,
+  async register<T = unknown, Name extends AnyBindingName = string>(
+    name: Name & NameCheck<Name>,
     properties: TopicBindingProperties,
-    handler: RecordHandler<T>,
+    handler: RecordHandler<DeclaredPayload<Name, T>>,
     { cluster }: { readonly cluster?: string } = {},
   ): Promise<BindingSnapshot> {
     const { shutdownGate, prepareBinding, registry, lifecycle } = this.options;
@@ -76,27 +82,45 @@ export class EventBusConnector {
   }
 
   /** Stops the binding, if it is live, and forgets it. Nothing would ever stop one that is merely forgotten. */
-  unregister(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  unregister<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.destroy(ref, { reason: 'unregistered', ...note });
   }
 
-  start(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+  start<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note?: CommandNote,
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.start(ref, note);
   }
 
-  stop(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+  stop<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note?: CommandNote,
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.stop(ref, note);
   }
 
-  pause(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+  pause<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note?: CommandNote,
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.pause(ref, note);
   }
 
-  resume(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+  resume<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note?: CommandNote,
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.resume(ref, note);
   }
 
-  destroy(ref: BindingRef, note?: CommandNote): Promise<BindingSnapshot> {
+  destroy<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note?: CommandNote,
+  ): Promise<BindingSnapshot> {
     return this.options.lifecycle.destroy(ref, note);
   }
 
@@ -107,8 +131,8 @@ export class EventBusConnector {
    * is to be tried again, while it holds its partition or its circuit is open. It leaves when it
    * is next handed out, without a call of its handler.
    */
-  async decide(
-    ref: BindingRef,
+  async decide<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
     { topic, partition, offset }: RecordToDecide,
     decision: Decision,
     { reason, by }: CommandNote = {},
@@ -131,7 +155,7 @@ export class EventBusConnector {
     return snapshotOf(registration);
   }
 
-  getState(ref: BindingRef): BindingSnapshot {
+  getState<Name extends AnyBindingName>(ref: CheckedBindingRef<Name>): BindingSnapshot {
     return snapshotOf(this.options.registry.require(ref));
   }
 

@@ -8,6 +8,7 @@ import {
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { BindingLocks } from './binding-locks.js';
 import type { BindingRef } from '../../model/states/binding-ref.js';
+import type { AnyBindingName, CheckedBindingRef } from '../../model/states/event-bus-bindings.js';
 import {
   containersOf,
   snapshotOf,
@@ -73,12 +74,18 @@ export class LifecycleManager {
   }
 
   /** Begins to read with fresh sessions, without waiting for the broker. */
-  start(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  start<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('start', ref, note);
   }
 
   /** Lets running handlers finish, commits and leaves the group. */
-  stop(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  stop<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('stop', ref, note);
   }
 
@@ -86,17 +93,26 @@ export class LifecycleManager {
    * Stays in the group and hands out nothing. What is done is committed first. Where the circuit or
    * routing has paused the binding before, it stays paused when that is over.
    */
-  pause(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  pause<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('pause', ref, note);
   }
 
   /** Takes away what an operator or routing asked for. A circuit that is open keeps the binding PAUSED, and the answer says so. */
-  resume(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  resume<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('resume', ref, note);
   }
 
   /** Stops what is live and forgets the binding, whatever fails on the way. */
-  destroy(ref: BindingRef, note: CommandNote = {}): Promise<BindingSnapshot> {
+  destroy<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#command('destroy', ref, note);
   }
 
@@ -104,17 +120,29 @@ export class LifecycleManager {
    * One retry tier alone, for as long as the binding runs: what waits in its topic waits on, while
    * the binding and its other tiers go on. Records that fail are still written to it.
    */
-  pauseTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+  pauseTier<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    tier: number,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#commandTier('pause', ref, tier, note);
   }
 
   /** Takes away what `pauseTier` asked for. Whatever else pauses the tier stays. */
-  resumeTier(ref: BindingRef, tier: number, note: CommandNote = {}): Promise<BindingSnapshot> {
+  resumeTier<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    tier: number,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#commandTier('resume', ref, tier, note);
   }
 
   /** Adds one more reason to be paused; the reasons of others stay. To add one twice changes nothing. */
-  addPause(ref: BindingRef, pause: BindingPause, note: CommandNote = {}): Promise<BindingSnapshot> {
+  addPause<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
+    pause: BindingPause,
+    note: CommandNote = {},
+  ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
       if (!isLive(registration.state)) throw notLive(registration, 'pause');
       if (registration.pauses.includes(pause)) return snapshotOf(registration);
@@ -124,8 +152,8 @@ export class LifecycleManager {
   }
 
   /** Takes one reason away and returns those that remain. One that is not there, or gone with a stop, is no error. */
-  removePause(
-    ref: BindingRef,
+  removePause<Name extends AnyBindingName>(
+    ref: CheckedBindingRef<Name>,
     pause: BindingPause,
     note: CommandNote = {},
   ): Promise<BindingSnapshot> {

@@ -4,7 +4,7 @@ import type {
 } from '../../model/extension-points/handler-interfaces.js';
 import type { DltRecord } from '../../model/records/dlt-record.js';
 import { DeclarationList } from './declaration-list.js';
-import type { BindingName } from './event-bus-bindings.js';
+import type { AnyBindingName, NameCheck } from '../../model/states/event-bus-bindings.js';
 import { decoratedMethod } from '../exploring/misplaced-decorator.js';
 
 export type DltRole = 'handler' | 'alert';
@@ -53,8 +53,8 @@ interface DltDecorator<Implementer> {
 }
 
 /** Handles the dead letters of a binding. On a method, or on a class that implements DltRecordHandler. */
-export function DltHandler(
-  binding: BindingName,
+export function DltHandler<Name extends AnyBindingName>(
+  binding: Name & NameCheck<Name>,
   { cluster }: DeadLettersOf = {},
 ): DltDecorator<DltRecordHandler> {
   return declareDlt('handler', { binding, cluster });
@@ -64,8 +64,8 @@ export function DltHandler(
  * Called with the dead letters of a binding, or of all bindings. On a method, or on a class that
  * implements DltAlertHandler.
  */
-export function DltAlert(
-  binding?: BindingName,
+export function DltAlert<Name extends AnyBindingName>(
+  binding?: Name & NameCheck<Name>,
   { cluster }: DeadLettersOf = {},
 ): DltDecorator<DltAlertHandler> {
   return declareDlt('alert', { binding, cluster });

@@ -1,9 +1,12 @@
+import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
 import ts from 'typescript';
 import { resolve } from 'node:path';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
+import type { DltRecord } from '../../model/records/dlt-record.js';
 import { EventHandler, type EventHandlerFactory } from './event-handler.js';
-import { Payload } from './parameters.js';
+import { DltAlert, DltHandler } from './dlt-decorators.js';
+import { Ctx, Payload } from './parameters.js';
 
 class OrderPlaced {
   readonly id!: number;
@@ -42,6 +45,26 @@ class Declared {
   @Typed.Batch('refunds')
   many(_records: readonly EventRecord<Refund>[], _contexts: readonly EventContext[]): void {}
 
+  @Typed('orders', { type: 'OrderPlaced' })
+  oneMember(_record: EventRecord<OrderPlaced>): void {}
+
+  @Typed('orders', { type: 'OrderPlaced' })
+  allMembers(_record: EventRecord<OrderPlaced | OrderCancelled>): void {}
+
+  @Typed.Batch('orders', { type: 'OrderPlaced' })
+  manyOfOneMember(_records: readonly EventRecord<OrderPlaced>[]): void {}
+
+  @Typed('undeclared' as string)
+  runTimeName(_record: EventRecord<OrderPlaced>): void {}
+
+  // @ts-expect-error -- without a type the handler gets all members of the union
+  @Typed('orders')
+  memberWithoutType(_record: EventRecord<OrderPlaced>): void {}
+
+  // @ts-expect-error -- the type selects among the members of the union only
+  @Typed('orders', { type: 'OrderPlaced' })
+  noMember(_record: EventRecord<Refund>): void {}
+
   // @ts-expect-error -- no such binding
   @Typed('odrers')
   wrongName(): void {}
@@ -78,23 +101,68 @@ class Undeclared {
   @EventHandler('whatever', { payload: OrderPlaced })
   fits(_record: EventRecord<OrderPlaced>): void {}
 
+  @EventHandler('whatever')
+  // oxlint-disable-next-line typescript/no-explicit-any -- users write it
+  untyped(_record: any, _context: any): void {}
+
+  @EventHandler.Batch('whatever')
+  untypedBatch(_records: unknown): void {}
+
+  @EventHandler.Batch('whatever')
+  namedBatch(@Payload() _orders: OrderPlaced[], @Ctx() _contexts: EventContext[]): void {}
+
+  // @ts-expect-error -- a handler of single records takes no array
+  @EventHandler('whatever')
+  array(_records: readonly EventRecord[]): void {}
+
+  // @ts-expect-error -- a handler of single records takes one context
+  @EventHandler('whatever')
+  arrayOfContexts(_record: EventRecord, _contexts: EventContext[]): void {}
+
+  // @ts-expect-error -- a batch handler takes an array
+  @EventHandler.Batch('whatever')
+  single(_record: EventRecord): void {}
+
+  // @ts-expect-error -- a batch handler takes an array of contexts
+  @EventHandler.Batch('whatever')
+  singleContext(_records: EventRecord[], _context: EventContext): void {}
+
+  // @ts-expect-error -- the decorator is for methods
+  @EventHandler('whatever')
+  property = 1;
+
   // @ts-expect-error -- a payload is compared even if no binding is declared
   @EventHandler('whatever', { payload: OrderPlaced })
   other(_record: EventRecord<Refund>): void {}
 }
 
+class Composed {
+  @applyDecorators(EventHandler('whatever', { payload: OrderPlaced }), UseGuards())
+  one(_record: EventRecord<OrderPlaced>): void {}
+
+  @applyDecorators(Typed('orders', { type: 'OrderPlaced' }), SetMetadata('a', 1))
+  typed(_record: EventRecord<OrderPlaced>): void {}
+
+  @applyDecorators(Typed.Batch('refunds'), UseGuards())
+  many(_records: readonly EventRecord<Refund>[]): void {}
+
+  @applyDecorators(DltHandler('whatever'), DltAlert())
+  letter(_record: DltRecord): void {}
+}
+
 describe('The types of EventHandler', () => {
   it('accept the classes above', () => {
-    expect([Declared.name, Undeclared.name]).toEqual(['Declared', 'Undeclared']);
+    const classes = [Declared, Undeclared, Composed].map(({ name }) => name);
+    expect(classes).toEqual(['Declared', 'Undeclared', 'Composed']);
   });
 
   it('know the bindings of declaration merging', () => {
     const merged = `
-      declare module './event-bus-bindings.js' {
+      declare module '../../model/states/event-bus-bindings.js' {
         interface EventBusBindings { orders: { id: number } }
       }`;
     const use = `
-      import type { BindingName, PayloadOf } from './event-bus-bindings.js';
+      import type { BindingName, PayloadOf } from '../../model/states/event-bus-bindings.js';
       export const name: BindingName = 'odrers';
       export const payload: PayloadOf<'orders'> = 'text';`;
     expect(errorsOf(use)).toEqual([]);

@@ -1,5 +1,5 @@
 import type { EventTypeHandler } from '../../model/extension-points/handler-interfaces.js';
-import type { BindingName } from './event-bus-bindings.js';
+import type { AnyBindingName, NameCheck } from '../../model/states/event-bus-bindings.js';
 import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
 import { nameParametersUnlessNamed } from './parameters.js';
@@ -15,8 +15,8 @@ export type HandlesEventsOptions = Omit<EventHandlerOptions, 'type'>;
 const handlers = new DeclarationList<EventTypeHandlerDeclaration>('handles-events');
 
 /** Makes a class handle the events of a binding that have the type which its `getEventType` returns. */
-export function HandlesEvents(
-  binding: BindingName,
+export function HandlesEvents<Name extends AnyBindingName>(
+  binding: Name & NameCheck<Name>,
   options: HandlesEventsOptions = {},
 ): (type: new (...args: never[]) => EventTypeHandler<never>) => void {
   return (type) => {

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { RecordHeader } from '@nest-event-bus/broker';
 import { declareJsonForms } from './json-safe.js';
 import type { TierFailureRecord } from './tier-failure-record.js';
@@ -114,7 +113,8 @@ declareJsonForms(DeadLetter, {
 /** Bytes that are no text would lose their difference as text, so base64 is written instead. */
 function keyText(key: Buffer | null): string | null {
   if (key === null) return null;
-  return isUtf8(key) ? key.toString('utf8') : `base64:${key.toString('base64')}`;
+  const text = key.toString('utf8');
+  return Buffer.from(text).equals(key) ? text : `base64:${key.toString('base64')}`;
 }
 
 function headerNames(headers: readonly RecordHeader[]): readonly string[] {
