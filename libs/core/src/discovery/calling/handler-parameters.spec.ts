@@ -3,6 +3,8 @@ import {
   Injectable,
   ParseIntPipe,
   Query,
+  SetMetadata,
+  UseGuards,
   ValidationPipe,
   type ExecutionContext,
   type PipeTransform,
@@ -46,33 +48,75 @@ describe('Parameters of a handler', () => {
     expect(handled[0]).toBe(record);
   });
 
-  it('get the values that their decorators name, and undecorated ones get undefined', async () => {
+  it('get the values that their decorators name', async () => {
     class Handlers {
       @EventHandler('orders')
       handle(
         @Payload() order: unknown,
         @Payload('id') id: number,
-        nothing: unknown,
         @Key() key: string,
         @Header('trace') trace: string,
         @Headers() headers: EventHeaders,
         @Ctx() context: EventContext,
         @FullRecord() record: EventRecord,
       ): void {
-        handled = [order, id, nothing, key, trace, headers.names(), context, record];
+        handled = [order, id, key, trace, headers.names(), context, record];
       }
     }
     const [record, context] = [recordOf({ id: 5 }), contextOf()];
     await deliver((await explore({ providers: [Handlers] })).handlers[0]!, record, context);
-    expect(handled).toEqual([
-      { id: 5 },
-      5,
-      undefined,
-      'key-0',
-      'abc',
-      ['trace', 'offset'],
-      context,
-      record,
+    expect(handled).toEqual([{ id: 5 }, 5, 'key-0', 'abc', ['trace', 'offset'], context, record]);
+  });
+
+  it.each(['local', 'with a guard'])(
+    'get the record first if only later ones have a decorator: %s',
+    async (scope) => {
+      class Handlers {
+        @EventHandler('orders')
+        @(scope === 'local' ? SetMetadata('a', 1) : UseGuards({ canActivate: () => true }))
+        handle(record: EventRecord, @Ctx() context: EventContext): void {
+          handled = [record, context];
+        }
+      }
+      const [record, context] = [recordOf({ id: 5 }), contextOf()];
+      await deliver((await explore({ providers: [Handlers] })).handlers[0]!, record, context);
+      expect(handled).toEqual([record, context]);
+    },
+  );
+
+  it('are refused without a decorator behind the first, if others have one', async () => {
+    class Handlers {
+      @EventHandler('orders')
+      handle(@Payload() _order: unknown, _context: EventContext, _limit = 5): void {}
+      @EventHandler('others')
+      other(_record: EventRecord, _context: EventContext, @Key() _key: string): void {}
+    }
+    expect(await problemsOf({ providers: [Handlers] })).toEqual([
+      expect.stringMatching(/handle.*parameter 1 has no decorator.*@Ctx\(\)/),
+      expect.stringMatching(/other.*parameter 1 has no decorator.*@Ctx\(\)/),
+    ]);
+  });
+
+  it('are refused if they take the record, but are declared as something else', async () => {
+    class Handlers {
+      @EventHandler('orders')
+      value(_order: Order): void {}
+      @EventHandler('others', { type: 'a' })
+      array(_orders: Order[] | never[]): void {}
+      @EventHandler('others', { type: 'b' })
+      decorated(_order: Order, @Key() _key: string): void {}
+      @EventHandler.Batch('batches')
+      batch(_order: Order): void {}
+      @EventHandler.Batch('batches', { type: 'c' })
+      arrays(_records: EventRecord[], _contexts: readonly EventContext[]): void {}
+      @EventHandler('more')
+      right(@Payload() _order: Order, @Ctx() _context: EventContext): void {}
+    }
+    expect(await problemsOf({ providers: [Handlers] })).toEqual([
+      expect.stringMatching(/value.*parameter 0 is declared as Order, but gets EventRecord</),
+      expect.stringMatching(/array.*parameter 0 is declared as Array.*@EventHandler\.Batch/),
+      expect.stringMatching(/decorated.*parameter 0 is declared as Order/),
+      expect.stringMatching(/batch.*parameter 0 is declared as Order.*@Payload\(\)/),
     ]);
   });
 

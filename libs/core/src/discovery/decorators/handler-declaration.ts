@@ -1,5 +1,6 @@
 import { DeclarationList } from './declaration-list.js';
 import type { EventHandlerOptions } from './handler-options.js';
+import { nameFirstParameter } from './parameters.js';
 import { decoratedMethod, type DecoratedMember } from '../exploring/misplaced-decorator.js';
 
 /** Declaration of `@EventHandler` on a method. */
@@ -15,7 +16,9 @@ export function declareHandler(declaration: HandlerDeclaration): DecoratedMember
   const name = declaration.form === 'slice' ? '@EventHandler.Batch' : '@EventHandler';
   return (target, key, descriptor) => {
     const method = decoratedMethod(`${name}('${declaration.binding}')`, target, key, descriptor);
-    if (method) handlers.add(declaration, method);
+    if (!method) return;
+    handlers.add(declaration, method);
+    nameFirstParameter(target, key, method);
   };
 }
 

@@ -82,6 +82,18 @@ export function nameParametersUnlessNamed(
   names.forEach((name, index) => parameter(name, undefined, [])(type.prototype, method, index));
 }
 
+/**
+ * Declares the first parameter as the record if only other parameters are decorated, because it is the
+ * record in a handler without decorated parameters, too. Parameter decorators have run by then.
+ */
+export function nameFirstParameter(target: object, method: string | symbol, handler: object): void {
+  const own = Reflect.getOwnMetadata(PARAMETERS_KEY, target.constructor, method) as
+    Entries | undefined;
+  const indexes = Object.values(own ?? {}).map(({ index }) => index);
+  if (indexes.length === 0 || indexes.includes(0) || arityOf(handler) === 0) return;
+  parameter('record', undefined, [])(target, method, 0);
+}
+
 /** Returns the name for the number under which Nest stores the parameter. */
 export function parameterName(number: string | number | undefined): ParameterName | undefined {
   return NAMES.get(Number(number));
@@ -109,6 +121,72 @@ function parameter(
     const entries: Entries = { ...earlier, [`${NUMBERS[name]}:${index}`]: entry };
     Reflect.defineMetadata(PARAMETERS_KEY, entries, type, method);
   };
+}
+
+/** Refuses parameters without a decorator beside decorated ones, because they would be undefined. */
+export function undecoratedParameters(
+  type: object,
+  method: string,
+  handler: object,
+): readonly string[] {
+  const declared = new Set(declaredParameters(type, method).map(({ index }) => index));
+  if (declared.size === 0) return [];
+  return Array.from({ length: arityOf(handler) }, (_, index) => index)
+    .filter((index) => !declared.has(index))
+    .map(
+      (index) =>
+        `its parameter ${index} has no decorator, but other parameters have one. Add @Ctx() for the context, @Payload() for the value, or @FullRecord() for the record.`,
+    );
+}
+
+interface MethodOwner {
+  readonly type: object;
+  readonly prototype: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Refuses parameters that get a record or a context, but are declared as a class, such as the payload.
+ * The compiler cannot refuse them: it does not see which parameters have a decorator.
+ */
+export function misdeclaredParameters(
+  { type, prototype }: MethodOwner,
+  method: string,
+  form: 'record' | 'slice',
+): readonly string[] {
+  const types = Reflect.getMetadata('design:paramtypes', prototype, method) as
+    readonly unknown[] | undefined;
+  const declared = declaredParameters(type, method);
+  const expected: ReadonlySet<unknown> = new Set(
+    form === 'slice' ? [undefined, Object, Array] : [undefined, Object],
+  );
+  const checked = (types ?? []).slice(0, Math.min(2, arityOf(prototype[method] as object)));
+  return checked.flatMap((given, index) => {
+    const name = declared.find((each) => each.index === index)?.name;
+    const isRecord = index === 0 && declared.length === 0;
+    const isContext = index === 1 && declared.length === 0;
+    if (expected.has(given) || !(isRecord || isContext || name === 'record')) return [];
+    return [misdeclared(index, (given as { readonly name: string }).name, isContext, form)];
+  });
+}
+
+function misdeclared(
+  index: number,
+  given: string,
+  isContext: boolean,
+  form: 'record' | 'slice',
+): string {
+  const many = form === 'slice' ? '[]' : '';
+  const what = isContext ? `EventContext${many}` : `EventRecord<...>${many}`;
+  const wayOut =
+    given === 'Array'
+      ? 'Use @EventHandler.Batch for a handler of arrays'
+      : `Declare it as ${what}, or add @Payload() to it if it takes the value`;
+  return `its parameter ${index} is declared as ${given}, but gets ${what}. ${wayOut}.`;
+}
+
+/** Rest parameters, those with a default value, and those behind them are not counted. */
+function arityOf(handler: object): number {
+  return (handler as { readonly length: number }).length;
 }
 
 /**

@@ -19,7 +19,11 @@ import type { HandlerHost } from './handler-host.js';
 import { eventTypeHandlerDeclarations } from '../decorators/handles-events.js';
 import { misplacedDecorators } from './misplaced-decorator.js';
 import { dltProblems, isName, optionProblems } from './option-problems.js';
-import { foreignParameters } from '../decorators/parameters.js';
+import {
+  foreignParameters,
+  misdeclaredParameters,
+  undecoratedParameters,
+} from '../decorators/parameters.js';
 
 const EVENT_TYPE_HANDLER_METHODS = ['getEventType', 'handleEvent'];
 
@@ -82,6 +86,8 @@ export class HostInspection {
     const problems = [
       ...optionProblems(binding, options),
       ...foreignParameters(this.host.type, method),
+      ...undecoratedParameters(this.host.type, method, this.host.prototype[method] as object),
+      ...misdeclaredParameters(this.host, method, form),
       ...missingEnhancers(this.container, this.host, method),
     ];
     this.problems.push(...problems.map((problem) => `${origin}: ${problem}`));
