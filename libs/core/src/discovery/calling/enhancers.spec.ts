@@ -11,6 +11,7 @@ import {
   type ExecutionContext,
   type PipeTransform,
 } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { of } from 'rxjs';
 import {
   contextOf,
@@ -34,6 +35,44 @@ import {
 
 beforeEach(() => {
   seen.length = 0;
+});
+
+describe('A handler with enhancers', () => {
+  const TOPIC = Reflector.createDecorator<string>();
+  class Guarded {
+    @EventHandler('orders')
+    @TOPIC('orders')
+    @UseGuards({
+      canActivate: (context: ExecutionContext) =>
+        seen.push(new Reflector().get(TOPIC, context.getHandler())) > 0,
+    })
+    @UseInterceptors(Observing)
+    handle(@Payload('id') id: number): void {
+      seen.push(id);
+    }
+  }
+
+  it('is called through a spy that is installed later', async () => {
+    const { app, handlers } = await explore({ providers: [Guarded] });
+    const spy = jest.spyOn(app.get(Guarded), 'handle').mockReturnValue(undefined);
+    await deliver(handlers[0]!, recordOf({ id: 3 }));
+    expect(spy.mock.calls).toEqual([[3]]);
+    expect(seen).toEqual(['orders', 'before', 'after']);
+  });
+
+  it('keeps its guard if the spy is installed before the application starts', async () => {
+    class Local {
+      @EventHandler('orders')
+      @UseGuards(Refusing)
+      handle(): void {}
+    }
+    let spy: jest.SpyInstance | undefined;
+    const { handlers } = await explore({ providers: [Local] }, (app) => {
+      spy = jest.spyOn(app.get(Local), 'handle');
+    });
+    expect(await failureOf(handlers[0]!)).toMatchObject({ code: 'HANDLER_REFUSED' });
+    expect(spy).not.toHaveBeenCalled();
+  });
 });
 
 describe('A guard that refuses', () => {

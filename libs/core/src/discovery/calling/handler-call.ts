@@ -42,8 +42,7 @@ function staticCall(
   contexts: NestContexts | undefined,
 ): HandlerCall {
   if (!contexts) return plainCall(instance, method, declaredParameters(host.type, method));
-  const callback = callbackOf(instance, method);
-  const call = new EnhancedCall(contexts, { instance, callback, contextId: undefined }, origin);
+  const call = new EnhancedCall(contexts, { instance, contextId: undefined }, origin);
   return (args) => call.invoke(args);
 }
 
@@ -56,8 +55,7 @@ function scopedCall(
   return async (args) => {
     const { instance, contextId } = await host.resolve(requestOf(args));
     if (!contexts) return plainCall(instance, method, parameters)(args);
-    const callback = callbackOf(instance, method);
-    return new EnhancedCall(contexts, { instance, callback, contextId }, origin).invoke(args);
+    return new EnhancedCall(contexts, { instance, contextId }, origin).invoke(args);
   };
 }
 
@@ -81,8 +79,4 @@ function namedArguments(
     named[index] = name && parameterValue(name, field, args);
   }
   return named;
-}
-
-function callbackOf(instance: object, method: string): (...args: unknown[]) => unknown {
-  return (instance as Instance)[method]!;
 }

@@ -14,10 +14,9 @@ type Method = (...args: unknown[]) => unknown;
 
 export type Guard = (args: HandlerArguments) => Promise<boolean>;
 
-/** An instance of a host with the method to call, for which Nest looks up enhancers. */
+/** An instance of a host, whose method is called. */
 export interface EnhancedInstance {
   readonly instance: object;
-  readonly callback: Method;
   /** Id of the request scope; undefined for the singletons. */
   readonly contextId: ContextId | undefined;
 }
@@ -82,6 +81,11 @@ export class NestContexts {
   readonly #internals: CreatorInternals;
   /** Context creators without global enhancers. */
   readonly #local: CreatorInternals;
+  /**
+   * The decorated method. It carries the metadata of the enhancers, which a spy or a proxy that
+   * replaces it on the instance does not have.
+   */
+  readonly #callback: Method;
   /** Boundary between global and local enhancers. undefined if no global enhancers are applied. */
   readonly #boundary: GlobalEnhancerBoundary | undefined;
 
@@ -100,8 +104,11 @@ export class NestContexts {
     // Nest itself searches only providers, so the guards of a controller would be skipped.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#internals = internalsOf(this.#creator);
+    this.#callback = host.prototype[method] as Method;
     const { interceptorsConsumer } = this.#internals;
-    Object.assign(this.#creator, { interceptorsConsumer: withResult(interceptorsConsumer) });
+    Object.assign(this.#creator, {
+      interceptorsConsumer: withResult(interceptorsConsumer, this.#callback),
+    });
     this.#local = internalsOf(local);
   }
 
@@ -119,16 +126,17 @@ export class NestContexts {
     };
   }
 
-  #guard(guards: readonly CanActivate[], { instance, callback }: EnhancedInstance): Guard {
+  #guard(guards: readonly CanActivate[], { instance }: EnhancedInstance): Guard {
     const { guardsConsumer } = this.#internals;
-    return (args) => guardsConsumer.tryActivate(guards, args, instance, callback, CONTEXT_TYPE);
+    return (args) =>
+      guardsConsumer.tryActivate(guards, args, instance, this.#callback, CONTEXT_TYPE);
   }
 
   /** Returns a call of the method with its interceptors and pipes. */
-  call({ instance, callback, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
+  call({ instance, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
     const call = this.#creator.create(
       instance,
-      callback,
+      lateCall(instance, this.method, this.#callback),
       this.method,
       PARAMETERS_KEY,
       { exchangeKeyForValue },
@@ -148,8 +156,8 @@ export class NestContexts {
     return (error, host) => filters.invokeCustomFilters(error, host);
   }
 
-  #lookup({ instance, callback, contextId }: EnhancedInstance): EnhancerLookup {
-    return [instance, callback, this.host.moduleKey, contextId, this.host.id];
+  #lookup({ instance, contextId }: EnhancedInstance): EnhancerLookup {
+    return [instance, this.#callback, this.host.moduleKey, contextId, this.host.id];
   }
 }
 
@@ -194,12 +202,24 @@ function boundaryBetween(
 }
 
 /**
- * Lets an Observable of the method complete without a value, which Nest would treat as a failure
- * although the work is done.
+ * Looks the method up for each call, so that a spy that is installed later is called, too. Has the
+ * metadata of the decorated method, by which Nest finds interceptors and pipes.
  */
-function withResult(consumer: InterceptorsConsumer): InterceptorsConsumer {
+function lateCall(instance: object, method: string, decorated: Method): Method {
+  const call: Method = (...args) =>
+    (instance as Readonly<Record<string, Method>>)[method]!(...args);
+  for (const key of Reflect.getMetadataKeys(decorated) as unknown[])
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, decorated), call);
+  return call;
+}
+
+/**
+ * Lets an Observable of the method complete without a value, which Nest would treat as a failure
+ * although the work is done. Interceptors see the decorated method, by which they find their metadata.
+ */
+function withResult(consumer: InterceptorsConsumer, callback: Method): InterceptorsConsumer {
   return {
-    intercept: (interceptors, args, instance, callback, next, type) =>
+    intercept: (interceptors, args, instance, _lateCall, next, type) =>
       consumer.intercept(
         interceptors,
         args,
