@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { inspect } from 'node:util';
 import { IsInt } from 'class-validator';
-import { LaneDelivery, FIRST_DELIVERY } from '../consuming/lanes/lane-delivery.js';
+import { FIRST_DELIVERY } from '../model/outcomes/delivery-history.js';
+import { LaneDelivery } from '../consuming/lanes/lane-delivery.js';
 import type { EventContext } from '../model/records/event-context.js';
 import type { EventRecord } from '../model/records/event-record.js';
 import type { Deserializer } from '../model/extension-points/deserializer.js';

@@ -1,4 +1,5 @@
-import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import type { RecordDecision } from '../../model/outcomes/decision.js';
+import type { Delivery } from '../../model/outcomes/delivery.js';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import { ConsumingTestBed, TOPIC } from '../session/consuming-test-bed.spec-support.js';
 

@@ -1,6 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { type KeyQueue, KeyQueues } from './key-queues.js';
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 function queues() {

@@ -1,6 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-delivery.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import { FIRST_DELIVERY, type DeliveryHistory } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 
 describe('the signals of a delivery', () => {
   const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0);

@@ -1,4 +1,5 @@
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { PendingQueue } from './pending-queue.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 

@@ -1,4 +1,5 @@
-import { LaneDelivery, FIRST_DELIVERY } from '../lanes/lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LingeringHandlers, type HandlerOwner } from './lingering-handlers.js';
 import { recordsOf } from './lane-test-bed.spec-support.js';
 

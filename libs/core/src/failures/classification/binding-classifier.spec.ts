@@ -3,7 +3,7 @@ import { BatchProcessingException } from '../../errors/handler-errors.js';
 import { pg } from '../faults/recorded-errors.spec-support.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { ExceptionClassifier } from '../../model/extension-points/handler-interfaces.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { recordingLogger } from '../../pipeline/pipeline.spec-support.js';
 import { classifierOf } from './binding-classifier.js';
 

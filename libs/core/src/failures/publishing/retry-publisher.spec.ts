@@ -1,5 +1,5 @@
 import { RetryPublishException } from '../../errors/publish-errors.js';
-import { readRetryHistory } from '../../model/records/retry-trail.js';
+import { readRetryHistory } from '../../model/records/retry-history.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
 import { RecordTooLargeForRetryError, RetryPublisher } from './retry-publisher.js';
 import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';

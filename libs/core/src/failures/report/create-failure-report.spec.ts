@@ -6,7 +6,7 @@ import {
   UnknownEventTypeException,
 } from '../../errors/handler-errors.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import { headers, recordOf } from './failure-report-samples.spec-support.js';
 import { createFailureReport, type FailureReportSource } from './create-failure-report.js';
 

@@ -8,9 +8,9 @@ import {
 import type { CircuitState } from '../../model/states/circuit-breaker.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
-import type { FailedOutcome } from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
 import type { FailureClassification } from '../classification/binding-classifier.js';
-import type { FailureReport } from '../report/failure-report.js';
+import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import { FailureRouter, type FailureRouterParts } from './failure-router.js';
 import { RecordTooLargeForRetryError } from '../publishing/retry-publisher.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';

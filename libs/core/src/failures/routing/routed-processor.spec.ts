@@ -1,12 +1,7 @@
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import {
-  handedBack,
-  succeeded,
-  type FailedOutcome,
-  type Outcome,
-  type RecordProcessor,
-} from '../../model/outcomes/outcome.js';
+import type { FailedOutcome } from '../../model/outcomes/failed-outcome.js';
+import { handedBack, succeeded, type Outcome, type RecordProcessor } from '../../model/outcomes/outcome.js';
 import { routed } from './routed-processor.js';
 import { recordOf } from '../report/failure-report-samples.spec-support.js';
 import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';

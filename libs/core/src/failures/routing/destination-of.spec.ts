@@ -6,7 +6,7 @@ import {
 } from '../../errors/handler-errors.js';
 import { ExceptionRoutingDecision } from '../../model/outcomes/exception-routing-decision.js';
 import type { FailedOutcome } from '../../model/outcomes/outcome.js';
-import { destinationOf } from './destination.js';
+import { destinationOf } from './destination-of.js';
 
 const tier = (number: number): ResolvedTier => ({
   number,
