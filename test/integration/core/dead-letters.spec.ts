@@ -144,11 +144,11 @@ describeWithKafka('dead letters on a real broker', (kafka) => {
     const small = await stage.topic(400);
     const retries = new RetryPublisher(stage.parts({ headerProfile: ['spring'] }));
     const story = storyOf({ description: told });
-    await retries.publish(story, { tier: { number: 1, topic }, delivery: 1 });
+    await retries.publish(story, { kind: 'retry', tier: 1, topic, delivery: 1 });
     const [record] = await stage.records(topic);
     expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
     await expect(
-      retries.publish(story, { tier: { number: 1, topic: small }, delivery: 1 }),
+      retries.publish(story, { kind: 'retry', tier: 1, topic: small, delivery: 1 }),
     ).rejects.toThrow(RecordTooLargeForRetryError);
   });
 });

@@ -11,7 +11,7 @@ function queues() {
     const until = runtime.monotonic() + (waitMs ?? 0);
     const wait = { reason: 'backoff', until } as const;
     const past = waitMs === undefined ? FIRST_DELIVERY : { ...FIRST_DELIVERY, wait };
-    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0);
+    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0, undefined);
   };
   const onWait = ({ record }: LaneDelivery): void => void waits.push(record.offset);
   const all = new KeyQueues({ runtime, onReady: () => undefined, onWait });

@@ -4,7 +4,7 @@ import { PendingQueue } from './pending-queue.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 const delivery = (offset: number): LaneDelivery =>
-  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0);
+  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
 describe('what waits for its turn', () => {
   it('comes in the order of the log, however long the queue is never empty', () => {

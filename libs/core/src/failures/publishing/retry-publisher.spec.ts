@@ -5,7 +5,7 @@ import { RecordTooLargeForRetryError, RetryPublisher } from './retry-publisher.j
 import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
 
 const RETRY = 'orders.events.retry-1';
-const TO = { tier: { number: 1, topic: RETRY }, delivery: 2 };
+const TO = { kind: 'retry', tier: 1, topic: RETRY, delivery: 2 } as const;
 
 let testBed: PublishingTestBed;
 

@@ -113,8 +113,7 @@ function compareWithEarlier(
   const knowsEarlierTopics = earlier.totalAttempts === 0 || earlier.fingerprint !== undefined;
   const knowsThisPlace = history.calls === 0 || history.lastFailure !== undefined;
   const totalAttempts = earlier.totalAttempts + history.calls + failed.attempts;
-  const isAlwaysTheSame =
-    knowsEarlierTopics && knowsThisPlace && !hasVaried && totalAttempts > 1;
+  const isAlwaysTheSame = knowsEarlierTopics && knowsThisPlace && !hasVaried && totalAttempts > 1;
   // A decision to give the record up is no way in which calls fail.
   const isGivenUp = error instanceof DeadLetterRequestedException;
   return {

@@ -5,7 +5,11 @@ import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
 import type { RecordDecision } from '../../model/outcomes/decision.js';
 import type { PendingWrite } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import type { DeadLetterReason, RetryDestination, WriteDestination } from '../../model/outcomes/destination.js';
+import type {
+  DeadLetterReason,
+  RetryDestination,
+  WriteDestination,
+} from '../../model/outcomes/destination.js';
 import type { FailedOutcome, Failure } from '../../model/outcomes/failed-outcome.js';
 import type { FailureLocation, FailureObserver } from '../../model/outcomes/failure-observer.js';
 import type { FailureReport, RememberedFailure } from '../../model/outcomes/failure-report.js';
@@ -19,8 +23,7 @@ import { decideDestination, FailureCase, type RoutingParts } from './routing-rul
 export interface FailureRouterParts extends RoutingParts {
   /** Watches the same circuit breaker. */
   readonly halfOpenBlocker?:
-    | Pick<HalfOpenBlockerDetector, 'onRecordKept' | 'onRecordRemoved'>
-    | undefined;
+    Pick<HalfOpenBlockerDetector, 'onRecordKept' | 'onRecordRemoved'> | undefined;
   readonly retries: Pick<RetryPublisher, 'publish'>;
   readonly deadLetters: Pick<DeadLetters, 'accept'>;
   /** Carries out PAUSE_CONTAINER. Returns at once. */
@@ -198,6 +201,7 @@ function awaitingDecision({ error, attempts }: KeptFailure, report: FailureRepor
   return { kind: 'failed', reason: 'awaiting-decision', error, attempts, report: kept };
 }
 
-function remembered({ record: _, ...report }: FailureReport): RememberedFailure {
-  return report;
+function remembered(report: FailureReport): RememberedFailure {
+  const { record: _, ...rest } = report;
+  return rest;
 }

@@ -1,6 +1,11 @@
 import { needsNoCall } from '../../model/outcomes/delivery-history.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
-import { handedBack, isFinal, type Outcome, type RecordProcessor } from '../../model/outcomes/outcome.js';
+import {
+  handedBack,
+  isFinal,
+  type Outcome,
+  type RecordProcessor,
+} from '../../model/outcomes/outcome.js';
 import type { FailureRouter } from './failure-router.js';
 import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
 

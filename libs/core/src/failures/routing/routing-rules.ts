@@ -7,7 +7,10 @@ import { ExceptionRouting } from '../../model/outcomes/exception-routing.js';
 import type { Failure } from '../../model/outcomes/failed-outcome.js';
 import type { FailureReport } from '../../model/outcomes/failure-report.js';
 import type { CircuitBreaker } from '../../model/states/circuit-breaker.js';
-import type { BindingClassifier, FailureClassification } from '../classification/binding-classifier.js';
+import type {
+  BindingClassifier,
+  FailureClassification,
+} from '../classification/binding-classifier.js';
 import type { FaultRule } from '../faults/fault.js';
 import { ruleFor } from '../faults/fault-of.js';
 import { unwrapBatchError } from '../faults/bad-messages.js';

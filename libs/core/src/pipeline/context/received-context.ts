@@ -112,7 +112,12 @@ export class ReceivedContext implements EventContext {
   deadLetter(reason = 'The handler gave the record up.'): void {
     const error = new DeadLetterRequestedException(reason);
     const attempts = this.#call;
-    this.#setOutcome('deadLetter()', { kind: 'failed', reason: 'handler-gave-up', error, attempts });
+    this.#setOutcome('deadLetter()', {
+      kind: 'failed',
+      reason: 'handler-gave-up',
+      error,
+      attempts,
+    });
   }
 
   handBack({ delayMs }: { readonly delayMs?: number } = {}): void {

@@ -33,9 +33,7 @@ export class IdempotencyInterceptor implements HandlerStep {
     const claim = await this.#claims.claim(key, ready);
     if (claim.kind !== 'claimed') return claim;
     // A claim takes its time, and a pause promises that nothing reaches a handler after it.
-    const outcome = ready.delivery.isCancelled
-      ? handedBack
-      : await this.next.invoke(ready, source);
+    const outcome = ready.delivery.isCancelled ? handedBack : await this.next.invoke(ready, source);
     return this.#claims.settle(claim, outcome);
   }
 

@@ -98,4 +98,3 @@ export function failedCall({
     chance: runtime.random(),
   };
 }
-

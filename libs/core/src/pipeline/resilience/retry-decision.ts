@@ -58,5 +58,6 @@ export function failedOutcomeOf(
   attempts: number,
   { reason, delayMs }: RetryEnd,
 ): Failure {
-  return { kind: 'failed', reason, error, attempts, delayMs };
+  const failure = { kind: 'failed', reason, error, attempts } as const;
+  return delayMs === undefined ? failure : { ...failure, delayMs };
 }
