@@ -30,7 +30,7 @@ afterEach(() => testBed.end());
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
   new DltPublisher(testBed.parts(...given));
 
-describe('a dead letter', () => {
+describe('DltPublisher', () => {
   beforeEach(() => testBed.topic(DLT));
 
   it.each([
@@ -52,7 +52,7 @@ describe('a dead letter', () => {
     expect(letter?.headers.slice(0, 3)).toEqual(brought);
   });
 
-  it('has the time of now, so that retention counts from here, and the original one in its headers', async () => {
+  it('writes the present time, so that retention counts from it, and the original time as a header', async () => {
     await testBed.runtime.advance(5_000);
     await testBed.done(publisher().publish(storyOf(), LETTER));
     const [letter] = await testBed.records(DLT);
@@ -64,7 +64,7 @@ describe('a dead letter', () => {
     });
   });
 
-  it('is told of as it was written, and can be told of before', async () => {
+  it('describes a dead letter before the write as it is written', async () => {
     const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
     const before = letters.describe(storyOf(), LETTER);
     const told = await testBed.done(letters.publish(storyOf(), LETTER));
@@ -74,7 +74,7 @@ describe('a dead letter', () => {
     expect(told.value).not.toBe(storyOf().record.value);
   });
 
-  it('is told of whole where a part of it had no room', async () => {
+  it('describes the whole dead letter if some headers did not fit', async () => {
     await testBed.topic('small', 400);
     const letters = publisher({ topic: 'small' });
     const told = await testBed.done(letters.publish(storyOf(), LETTER));
@@ -83,7 +83,7 @@ describe('a dead letter', () => {
     expect(told.lastExceptionMessage).toBe('no stock');
   });
 
-  it('is with the others of its key', async () => {
+  it('writes records with one key to one partition', async () => {
     await testBed.topic('wide', undefined, 8);
     const letters = publisher({ topic: 'wide' });
     for (let count = 0; count < 4; count++)
@@ -93,8 +93,8 @@ describe('a dead letter', () => {
   });
 });
 
-describe('a dead letter that cannot be written', () => {
-  it('rejects where the topic is missing, and says what to do', async () => {
+describe('DltPublisher with a record that cannot be written', () => {
+  it('rejects if the topic is missing, and says what to do', async () => {
     const error = await testBed.failureOf(
       publisher({ publishTimeoutMs: 2_000 }).publish(storyOf(), LETTER),
     );
@@ -103,7 +103,7 @@ describe('a dead letter that cannot be written', () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  it('rejects where the broker refuses', async () => {
+  it('rejects if the broker refuses the write', async () => {
     await testBed.topic(DLT);
     testBed.broker.faults.refuse(
       { operation: 'produce', topic: DLT },
@@ -121,7 +121,7 @@ describe('a dead letter that cannot be written', () => {
     expect(await testBed.records(DLT)).toHaveLength(1);
   });
 
-  it('rejects where the producer is closed, or cannot be had', async () => {
+  it('rejects if the producer is closed, or cannot be created', async () => {
     const closed = (): ProducerSession => {
       throw new ClosedError('The driver was closed.');
     };
@@ -131,7 +131,7 @@ describe('a dead letter that cannot be written', () => {
     expect(error.message).toContain('The driver was closed.');
   });
 
-  it('rejects where the driver does not say that it has written it', async () => {
+  it('rejects if the driver does not confirm the write', async () => {
     const producer = { send: () => Promise.resolve([]) } as unknown as ProducerSession;
     await testBed.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
   });
@@ -144,7 +144,7 @@ describe('dlt.publishTimeoutMs', () => {
     return [testBed.runtime.monotonic() - startedAt, message];
   };
 
-  it('is 30 s by default, and any duration', () => {
+  it('is 30 s by default, and takes any duration', () => {
     expect(resolvedOrders().dlt.publishTimeoutMs).toBe(30_000);
     expect(resolvedOrders({ dlt: { publishTimeoutMs: '5s' } }).dlt.publishTimeoutMs).toBe(5_000);
   });
@@ -158,7 +158,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(message).toContain('It is not known whether it was written');
   });
 
-  it('ends one that no driver ever settles', async () => {
+  it('ends a write that the driver never settles', async () => {
     const producer = { send: () => new Promise(() => undefined) } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
     const [took, message] = await timed(letters);
@@ -166,7 +166,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(message).toContain('It took longer than dlt.publishTimeoutMs (3000 ms)');
   });
 
-  it('is shared by all attempts to make it fit', async () => {
+  it('is shared by all attempts to make the record fit', async () => {
     await testBed.topic('small', 250);
     testBed.broker.faults.delayRequests({ operation: 'produce', topic: 'small' }, 400);
     const [took] = await timed(publisher({ topic: 'small', publishTimeoutMs: 1_000 }));
@@ -175,7 +175,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(await testBed.records('small')).toEqual([]);
   });
 
-  it('begins no attempt after its end', async () => {
+  it('starts no attempt after its end', async () => {
     let sends = 0;
     const send = async (): Promise<never> => {
       sends += 1;
@@ -189,7 +189,7 @@ describe('dlt.publishTimeoutMs', () => {
     expect(sends).toBe(1);
   });
 
-  it('is told to the driver, which gives the record up by itself', async () => {
+  it('is passed to the driver, which gives the record up by itself', async () => {
     const seen: (SendOptions | undefined)[] = [];
     const send: ProducerSession['send'] = (_, options) => {
       seen.push(options);
@@ -203,8 +203,8 @@ describe('dlt.publishTimeoutMs', () => {
   });
 });
 
-describe('a redaction that is broken', () => {
-  it('is told with each record, without what it was to take out', async () => {
+describe('A dlt.redact that throws', () => {
+  it('is logged for each record, without the text that it had to remove', async () => {
     await testBed.topic(DLT);
     const description = { className: 'OutOfStock', isRedactionBroken: true };
     await testBed.done(publisher().publish(storyOf({ description }), LETTER));

@@ -16,8 +16,8 @@ afterEach(() => testBed.end());
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): DltPublisher =>
   new DltPublisher(testBed.parts(...given));
 
-describe('the trouble of a topic', () => {
-  it('begins with a write that fails and ends with one that succeeds', async () => {
+describe('PublishProblemTracker', () => {
+  it('adds a topic after a failed write, and removes it after a successful one', async () => {
     const changes = jest.fn();
     const leave = testBed.publishProblems.onChange(changes);
     const letters = publisher({ publishTimeoutMs: 1_000 });
@@ -39,7 +39,7 @@ describe('the trouble of a topic', () => {
     expect(changes).toHaveBeenCalledTimes(2);
   });
 
-  it('is none where the write was called off', async () => {
+  it('ignores a cancelled write', async () => {
     await testBed.topic(DLT);
     testBed.broker.faults.loseRequests({ operation: 'produce', topic: DLT });
     const work = new AbortController();
@@ -51,7 +51,7 @@ describe('the trouble of a topic', () => {
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
-  it('goes with the binding, and a listener that throws does no harm', () => {
+  it('forgets all topics when the binding stops, even if a listener throws', () => {
     const heard = jest.fn();
     testBed.publishProblems.onChange(() => {
       throw new Error('no');
@@ -66,7 +66,7 @@ describe('the trouble of a topic', () => {
     expect(threw.map(({ level }) => level)).toEqual(['error', 'error']);
   });
 
-  it('is told when it begins and when it ends, with the record that waits and what to do', async () => {
+  it('logs the first failure, with the waiting record and what to do, and the end', async () => {
     const letters = publisher({ publishTimeoutMs: 1_000 });
     for (let tries = 0; tries < 3; tries++)
       await testBed.failureOf(letters.publish(storyOf(), LETTER));
@@ -91,7 +91,7 @@ describe('the trouble of a topic', () => {
   });
 
   it.each([30_000, 180_000])(
-    'lasts from one try to the next, with %d ms for each, and no longer',
+    'keeps a topic from one attempt to the next, with %d ms per attempt, and no longer',
     async (publishTimeoutMs) => {
       const trouble = new PublishProblemTracker(
         'orders',

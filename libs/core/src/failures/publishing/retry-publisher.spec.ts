@@ -17,7 +17,7 @@ afterEach(() => testBed.end());
 const publisher = (...given: Parameters<PublishingTestBed['parts']>): RetryPublisher =>
   new RetryPublisher(testBed.parts(...given));
 
-describe('a record that is to be retried', () => {
+describe('RetryPublisher', () => {
   it.each([
     ['bytes that are no text', Buffer.from([255, 254]), Buffer.from([0, 255, 128])],
     ['a tombstone', Buffer.from('k'), null],
@@ -36,7 +36,7 @@ describe('a record that is to be retried', () => {
     expect(record?.headers.slice(0, 2)).toEqual(brought);
   });
 
-  it('is read in its tier as it was told, with the time of now', async () => {
+  it('writes the history that its tier reads, with the present time', async () => {
     await testBed.topic(RETRY);
     await testBed.runtime.advance(3_000);
     await testBed.done(publisher().publish(storyOf(), TO));
@@ -45,7 +45,7 @@ describe('a record that is to be retried', () => {
     expect(readRetryHistory(record!, 1)).toMatchObject({ tier: 1, delivery: 2, totalAttempts: 3 });
   });
 
-  it('stays with the others of its key', async () => {
+  it('writes records with one key to one partition', async () => {
     await testBed.topic(RETRY, undefined, 8);
     const retries = publisher();
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c', 'a'])
@@ -61,10 +61,10 @@ describe('a record that is to be retried', () => {
   });
 });
 
-describe('a retry that is too large', () => {
+describe('RetryPublisher with a record that is too large', () => {
   const description = { className: 'A', message: 'm'.repeat(900), stack: 's'.repeat(2_000) };
 
-  it('loses what its next reader does not need', async () => {
+  it('removes the headers that the next reader does not need', async () => {
     await testBed.topic(RETRY, 1_200);
     const retries = publisher({ headerProfile: ['spring'] });
     await testBed.done(retries.publish(storyOf({ description }), TO));
@@ -73,7 +73,7 @@ describe('a retry that is too large', () => {
     expect(testBed.lines).toMatchObject([{ level: 'warn', context: { to: RETRY } }]);
   });
 
-  it('with nothing but that is told apart from a topic that cannot be written to', async () => {
+  it('rejects with RecordTooLargeForRetryError if even the control headers do not fit', async () => {
     await testBed.topic(RETRY, 400);
     const error = await testBed.failureOf(publisher().publish(storyOf({ description }), TO));
     expect(error).toBeInstanceOf(RecordTooLargeForRetryError);
@@ -83,8 +83,8 @@ describe('a retry that is too large', () => {
   });
 });
 
-describe('a retry that cannot be written', () => {
-  it('rejects within dlt.publishTimeoutMs, says why, and is trouble until one is written', async () => {
+describe('RetryPublisher with a topic that takes no record', () => {
+  it('rejects within dlt.publishTimeoutMs, says why, and reports a problem until a write succeeds', async () => {
     const retries = publisher({ publishTimeoutMs: 1_000 });
     const error = await testBed.failureOf(retries.publish(storyOf(), TO));
     expect(error).toBeInstanceOf(RetryPublishException);
@@ -98,7 +98,7 @@ describe('a retry that cannot be written', () => {
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
-  it('leaves the trouble of other topics alone when it succeeds', async () => {
+  it('keeps the problems of other topics when it succeeds', async () => {
     await testBed.topic(RETRY);
     testBed.publishProblems.failed('orders.events.DLT', new Error('gone'));
     await testBed.done(publisher().publish(storyOf(), TO));

@@ -69,8 +69,8 @@ const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
     ]),
   });
 
-describe('the report of a failure on the main topic', () => {
-  it('begins where the record is, and now', () => {
+describe('createFailureReport() on the main topic', () => {
+  it('starts with the position of the record and the present time', () => {
     const record = recordOf();
     const error = new Timeout('slow');
     expect(tell({ delivery: { record }, failed: { error } })).toEqual({
@@ -111,29 +111,29 @@ describe('the report of a failure on the main topic', () => {
   });
 });
 
-describe('the first failure', () => {
+describe('firstFailureAt', () => {
   const lastFailure = aRememberedFailure({ firstFailureAt: 1_000, fingerprint: 'varied' });
 
-  it('is that of the first call of this delivery', () => {
+  it('is the time of the first call of this delivery', () => {
     expect(tell({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
       firstFailureAt: 5_000,
       failedAt: NOW,
     });
   });
 
-  it('is one before it in its place', () => {
+  it('is the time of an earlier failure in the same place', () => {
     const delivery = { history: { redeliveries: 1, lastFailure } };
     expect(tell({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
-  it('is one in the topics before', () => {
+  it('is the time of a failure in an earlier topic', () => {
     const later = { ...lastFailure, firstFailureAt: 3_000 };
     const delivery = { record: inTier2(), history: { lastFailure: later } };
     expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
 
-describe('a record that could not be read', () => {
+describe('createFailureReport() for a record that could not be read', () => {
   const unreadable = (options = {}) =>
     new DeserializationException('The value of orders-0-1 is not JSON: the parser refused it.', {
       format: 'JSON',
@@ -144,7 +144,7 @@ describe('a record that could not be read', () => {
   const told = (error: Error, options: object = {}) =>
     tell({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
 
-  it('says which part, as what, with which error, and why in words of ours', () => {
+  it('contains the part, the format, the error class and a reason of the library', () => {
     expect(told(unreadable())).toEqual({
       part: 'value',
       format: 'JSON',
@@ -153,14 +153,14 @@ describe('a record that could not be read', () => {
     });
   });
 
-  it('says why only where all is told', () => {
+  it('contains the reason only with full exception detail', () => {
     const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
     expect(told(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
     expect(told(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
     expect(told(unreadable({ reason: undefined }))).toEqual(rest);
   });
 
-  it('is bounded, and something even where little is known', () => {
+  it('is limited in size, and complete even if little is known', () => {
     expect(
       told(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
     ).toMatchObject({
@@ -174,15 +174,15 @@ describe('a record that could not be read', () => {
     });
   });
 
-  it('is no other failure', () => {
+  it('is absent for other failures', () => {
     expect(told(new Timeout('slow'))).toBeUndefined();
   });
 });
 
-describe('the report of a failure in a retry topic', () => {
+describe('createFailureReport() in a retry topic', () => {
   const report = tell({ tier: 2, delivery: { record: inTier2() } });
 
-  it('goes on with what the headers tell', () => {
+  it('continues the history in the headers', () => {
     expect(report).toMatchObject({
       originalTopic: 'orders.events',
       originalPartition: 3,
@@ -196,35 +196,35 @@ describe('the report of a failure in a retry topic', () => {
     });
   });
 
-  it('takes no more of a class from them than a class may have', () => {
+  it('limits the class names that it reads from headers', () => {
     const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
     const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
     const { tierHistory } = tell({ tier: 2, delivery: { record: recordOf({ headers: list }) } });
     expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
   });
 
-  it('adds to what is known of this tier', () => {
+  it('adds to the attempts of this tier', () => {
     expect(report.tierHistory).toEqual([
       { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 3_000, attempts: 3 },
       { tier: 2, exceptionClass: 'Timeout', exhaustedAt: NOW, attempts: 7 },
     ]);
   });
 
-  it('takes a record that stayed in its place for no further delivery of the tier', () => {
+  it('counts no further delivery of the tier for a record that stayed in its place', () => {
     const history = { redeliveries: 5, failures: 4, calls: 4 };
     const delivery = { record: inTier2(), history };
     expect(tell({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
   });
 });
 
-describe('the fingerprint', () => {
-  it('is of the class and the message', () => {
+describe('The fingerprint', () => {
+  it('is made of the class and the message', () => {
     expect(fingerprint(new Timeout('slow'))).toBe(fingerprint());
     expect(fingerprint(new Timeout('slower'))).not.toBe(fingerprint());
     expect(fingerprint(new TypeError('slow'))).not.toBe(fingerprint());
   });
 
-  it('has nothing in it that must not be told', () => {
+  it('contains no redacted text', () => {
     const hidden = (message: string, options: object) =>
       tell({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
     const byClass = { exceptionDetail: 'class' };
@@ -233,7 +233,7 @@ describe('the fingerprint', () => {
     expect(hidden('of jane', redacted)).toBe(hidden('of john', redacted));
   });
 
-  it('says varied once a record failed in another way, and for ever', () => {
+  it('stays varied once a record failed in another way', () => {
     const other = tell({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
     expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
     const later = tell({ tier: 2, delivery: { record: inTier2('varied') } });
@@ -241,26 +241,26 @@ describe('the fingerprint', () => {
   });
 });
 
-describe('a poison record', () => {
-  it('failed in the same way on each of several calls', () => {
+describe('isPoison', () => {
+  it('is true if several calls failed in the same way', () => {
     expect(tell({ failed: { attempts: 1 } }).isPoison).toBe(false);
     expect(tell({ failed: { attempts: 2 } }).isPoison).toBe(true);
     expect(tell({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
   });
 
-  it('is none whose calls failed in several ways within a delivery', () => {
+  it('is false if the calls of a delivery failed in several ways', () => {
     const failed = { hasVaried: true };
     expect(tell({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
     const later = tell({ tier: 2, delivery: { record: inTier2() }, failed });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
-  it('is none because somebody gave it up', () => {
+  it('is false for a record that was given up', () => {
     const error = new DeadLetterRequestedException('no such customer');
     expect(tell({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
   });
 
-  it('is nobody of whose earlier failures nothing is known', () => {
+  it('is false if the earlier failures are unknown', () => {
     const delivery = { record: inTier2(null) };
     expect(tell({ tier: 2, delivery })).toMatchObject({
       fingerprint: fingerprint(),
@@ -268,7 +268,7 @@ describe('a poison record', () => {
     });
   });
 
-  it('is one that failed in its place, in the same way each time', () => {
+  it('is true if the record failed in its place, in the same way each time', () => {
     const delivery = (earlier: string | undefined) => ({
       history: {
         redeliveries: 2,
@@ -287,7 +287,7 @@ describe('a poison record', () => {
     expect(report()).toMatchObject({ fingerprint: fingerprint(), isPoison: false });
   });
 
-  it('is none that failed in its place as it had not failed in the topics before', () => {
+  it('is false if the record failed in another way in earlier topics', () => {
     const lastFailure = aRememberedFailure({ fingerprint: fingerprint() });
     const delivery = {
       record: inTier2('0123456789abcdef'),
@@ -299,7 +299,7 @@ describe('a poison record', () => {
 
   it.each([
     ['cannot be read', new DeserializationException('not JSON')],
-    ['has a type that nobody takes', new UnknownEventTypeException('no handler')],
+    ['has a type without a handler', new UnknownEventTypeException('no handler')],
     ['is not valid', new PayloadValidationException('no id', ['id'])],
     [
       'is not valid, in a batch',
@@ -307,13 +307,13 @@ describe('a poison record', () => {
         cause: new PayloadValidationException('no id', []),
       }),
     ],
-  ])('%s', (_, error) => {
+  ])('is true for a record that %s', (_, error) => {
     expect(tell({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
   });
 });
 
-describe('the error of a batch', () => {
-  it('is what the handler wrapped', () => {
+describe('The error of a batch', () => {
+  it('is the error that the handler wrapped', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
     const report = tell({ failed: { error } });

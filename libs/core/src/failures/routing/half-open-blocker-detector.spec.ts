@@ -42,8 +42,8 @@ const times = (count: number, work: () => void): void => {
   for (let left = count; left > 0; left--) work();
 };
 
-describe('A record that alone has all trial calls of its circuit', () => {
-  it('is named once it had them three times in a row, with what can be done', () => {
+describe('HalfOpenBlockerDetector', () => {
+  it('logs a record that had all trial calls three times in a row, and what to do', () => {
     times(2, () => cycle([gone, gone, gone]));
     expect([watch.record, told]).toEqual([undefined, []]);
     cycle([gone, gone, gone]);
@@ -59,7 +59,7 @@ describe('A record that alone has all trial calls of its circuit', () => {
     );
   });
 
-  it('stays named while it is tried once more', () => {
+  it('keeps the record while it is tried again', () => {
     times(3, () => cycle([gone, gone]));
     become('HALF_OPEN');
     watch.onRecordKept(gone);
@@ -67,10 +67,10 @@ describe('A record that alone has all trial calls of its circuit', () => {
   });
 
   it.each<[string, () => void]>([
-    ['another one has failed, too', () => cycle([gone, other, gone])],
-    ['a trial call of another one went well', () => cycle([gone, gone], 3)],
-    ['nothing was tried', () => become('HALF_OPEN')],
-  ])('is not when %s in between', (_, between) => {
+    ['another record has failed, too', () => cycle([gone, other, gone])],
+    ['a trial call of another record succeeded', () => cycle([gone, gone], 3)],
+    ['there was no trial call', () => become('HALF_OPEN')],
+  ])('finds no record when %s in between', (_, between) => {
     times(2, () => cycle([gone, gone]));
     between();
     times(2, () => cycle([gone, gone]));
@@ -79,12 +79,12 @@ describe('A record that alone has all trial calls of its circuit', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('is not where it is each time another one', () => {
+  it('finds no record when each time it is another one', () => {
     times(3, () => [gone, other].forEach((record) => cycle([record, record])));
     expect([watch.record, told]).toEqual([undefined, []]);
   });
 
-  it('is named no more once others are tried, and told again where it begins anew', () => {
+  it('forgets the record once others are tried, and logs it again later', () => {
     times(3, () => cycle([gone]));
     cycle([gone, other]);
     become('HALF_OPEN');
@@ -93,7 +93,7 @@ describe('A record that alone has all trial calls of its circuit', () => {
     expect([watch.record, told.length]).toEqual([gone, 2]);
   });
 
-  it('is named no more once the circuit is closed', () => {
+  it('forgets the record once the circuit is closed', () => {
     times(3, () => cycle([gone]));
     become('HALF_OPEN');
     become('CLOSED');
@@ -103,7 +103,7 @@ describe('A record that alone has all trial calls of its circuit', () => {
     expect(watch.record).toBeUndefined();
   });
 
-  it('is named no more once somebody let it go; what becomes of others changes nothing', () => {
+  it('forgets the record once an operator let it go, but not for other records', () => {
     times(3, () => cycle([gone]));
     watch.onRecordRemoved(other);
     expect(watch.record).toEqual(gone);
