@@ -1,6 +1,6 @@
 import { EventBusException } from './event-bus-exception.js';
 
-/** One mistake in the configuration. */
+/** A mistake in the configuration. */
 export interface ConfigurationViolation {
   /** A stable name for tests and tools: `UNKNOWN_KEY`, `RETRY_BUDGET`, ... */
   readonly rule: string;

@@ -57,7 +57,7 @@ export class PayloadValidationException extends EventBusException {
   }
 }
 
-/** No handler is registered for the type of the record. */
+/** The binding has no handler for the type of the record. */
 export class UnknownEventTypeException extends EventBusException {
   readonly code = 'UNKNOWN_EVENT_TYPE';
   readonly retriable = false;

@@ -11,9 +11,9 @@ interface PublishFailure extends ExceptionOptions {
 /** An event could not be published, or it is not known whether it was. */
 export class EventPublishException extends EventBusException {
   readonly code = 'EVENT_PUBLISH';
-  /** If `unknown`, publishing the event again may write it twice. */
+  /** Publishing the event again may write it twice if this is `unknown`. */
   readonly fate: PublishFate;
-  /** Whether publishing the event again may succeed: taken from the cause, false if the cause does not say. */
+  /** Tells whether publishing the event again may succeed. Taken from the cause; false if the cause does not say. */
   readonly retriable: boolean;
 
   constructor(message: string, { fate = 'not-written', ...options }: PublishFailure = {}) {

@@ -10,7 +10,7 @@ import { toRoutingDecision } from './to-routing-decision.js';
 import { DefaultExceptionClassifier, type Classification } from './default-exception-classifier.js';
 
 export interface FailureClassification extends Classification {
-  /** No call can ever help, so the record is not delivered again before it leaves. */
+  /** The record leaves without another delivery, because no call can ever help. */
   readonly isPermanent: boolean;
 }
 

@@ -34,7 +34,7 @@ class Order {
 
 const TABLE: FaultTable = { ...HANDLER_AND_NETWORK, ...DATABASES };
 
-/** What no rule speaks of: nobody can tell. */
+/** Errors that match no rule. */
 const UNKNOWN: readonly FaultCase[] = [
   ['an Error', new Error('boom')],
   ['a TypeError of a bug', new TypeError("Cannot read properties of undefined (reading 'id')")],

@@ -53,7 +53,7 @@ function matches(rule: FaultRule, thrown: Thrown): boolean {
   try {
     return rule.matches(thrown);
   } catch {
-    // Only an error that cannot be read gets here, and no rule can match it.
+    // An error that cannot be read matches no rule.
     return false;
   }
 }

@@ -106,7 +106,7 @@ function sqlStateOf(value: object, code: string | number | undefined): string | 
   return typeof state === 'string' && SQL_STATE.test(state) ? state : undefined;
 }
 
-/** No real error has that many classes, but a proxy may pretend to. */
+/** Limit for the classes of an error. Only a proxy pretends to have more. */
 const MOST_CLASSES = 16;
 
 function namesOf(value: object): ReadonlySet<string> {

@@ -18,7 +18,7 @@ const WRITTEN_HEADERS: ReadonlySet<string> = new Set(
   Object.values(EVENTBUS_HEADERS).filter((name) => !RECEIVED_ONLY.includes(name)),
 );
 
-/** Whether the bus writes this header. An unknown header with the prefix belongs to a newer version, and stays. */
+/** Says whether the bus writes this header. An unknown header with the prefix belongs to a newer version, and stays. */
 export const isEventBusHeader = (name: string): boolean =>
   WRITTEN_HEADERS.has(name) || isTierHeader(name);
 

@@ -7,7 +7,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import { RetryHeaderEnricher } from './retry-header-enricher.js';
@@ -27,7 +27,7 @@ const deadLetter = (
   profiles: readonly HeaderProfileName[],
   report: Partial<FailureReport> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new DltHeaderEnricher(profiles).variants(storyOf(report), LETTER);
+  const [whole] = new DltHeaderEnricher(profiles).variants(aFailureReport(report), LETTER);
   return whole!.headers;
 };
 const retry = (
@@ -35,7 +35,10 @@ const retry = (
   report: Partial<FailureReport> = {},
   hop: Partial<typeof HOP | { tier: number }> = {},
 ): readonly RecordHeader[] => {
-  const [whole] = new RetryHeaderEnricher(profiles).variants(storyOf(report), { ...HOP, ...hop });
+  const [whole] = new RetryHeaderEnricher(profiles).variants(aFailureReport(report), {
+    ...HOP,
+    ...hop,
+  });
   return whole!.headers;
 };
 
@@ -230,7 +233,7 @@ describe('A record for a retry topic', () => {
       { tier: 0, exceptionClass: 'A', exhaustedAt: 5, attempts: 3 },
       { tier: 2, exceptionClass: 'B', exhaustedAt: 6, attempts: 1 },
     ];
-    const report = storyOf({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
+    const report = aFailureReport({ tier: 2, tierHistory, totalAttempts: 4, replayCount: 2 });
     for (const { headers: written } of new RetryHeaderEnricher(['plain']).variants(report, HOP)) {
       const next = recordOf({ topic: 'orders.events.retry-2', headers: written });
       expect(readRetryHistory(next, 2)).toMatchObject({
@@ -289,7 +292,9 @@ describe('The headers that a record came with', () => {
     });
     fc.assert(
       fc.property(fc.array(own, { maxLength: 12 }), (list) => {
-        const report = storyOf({ record: recordOf({ headers: [...list, ...retry(['spring'])] }) });
+        const report = aFailureReport({
+          record: recordOf({ headers: [...list, ...retry(['spring'])] }),
+        });
         const variants = [
           ...new DltHeaderEnricher(['spring']).variants(report, LETTER),
           ...new RetryHeaderEnricher(['spring']).variants(report, HOP),

@@ -21,10 +21,10 @@ export interface DeadLetterHop {
   readonly at: number;
 }
 
-/** One format in which a failure report is written to headers. */
+/** A format in which a failure report is written to headers. */
 export interface HeaderProfile {
   readonly name: HeaderProfileName;
-  /** Whether a header of this name belongs to the profile. Headers of an earlier hop are replaced. */
+  /** Says whether a header of this name belongs to the profile. Headers of an earlier hop are replaced. */
   owns(name: string): boolean;
   write(report: FailureReport, hop: Hop): readonly RecordHeader[];
 }

@@ -4,7 +4,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import type { HeaderVariant } from './header-variants.js';
@@ -51,7 +51,7 @@ describe('Header variants of a record that is too large', () => {
 
   it('remove from a dead letter stack, message, further profiles, history and all headers, in this order', () => {
     const enricher = new DltHeaderEnricher(['eventbus', 'spring', 'plain']);
-    const variants = [...enricher.variants(storyOf(), LETTER)];
+    const variants = [...enricher.variants(aFailureReport(), LETTER)];
     expect(variants.map(({ without }) => without.join(', '))).toEqual([
       '',
       'stack',
@@ -76,7 +76,7 @@ describe('Header variants of a record that is too large', () => {
       reason: 'the parser refused it',
     } as const;
     const variants = [
-      ...new DltHeaderEnricher(['eventbus']).variants(storyOf({ deserialization }), LETTER),
+      ...new DltHeaderEnricher(['eventbus']).variants(aFailureReport({ deserialization }), LETTER),
     ];
     const [, , withoutMessage] = variants.map((variant) => shown(variant.headers));
     expect(withoutMessage).toMatchObject({ 'x-eventbus-deserialization-format': 'JSON' });
@@ -85,7 +85,7 @@ describe('Header variants of a record that is too large', () => {
 
   it('keep in a retry the headers that its next reader needs', () => {
     const enricher = new RetryHeaderEnricher(['spring']);
-    const variants = [...enricher.variants(storyOf(), HOP)];
+    const variants = [...enricher.variants(aFailureReport(), HOP)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
       undefined,
       'stack',
@@ -97,7 +97,7 @@ describe('Header variants of a record that is too large', () => {
   });
 
   it('skip a step that removes nothing', () => {
-    const report = storyOf({ description: { className: 'OutOfStock' } });
+    const report = aFailureReport({ description: { className: 'OutOfStock' } });
     const variants = [...new DltHeaderEnricher(['eventbus']).variants(report, LETTER)];
     expect(variants.map(({ without }) => without.at(-1))).toEqual([
       undefined,
@@ -119,7 +119,7 @@ describe("A producer's own headers with the names of a profile", () => {
     last(new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER));
 
   it('are replaced by the profile, and return when the profile is removed', () => {
-    const report = storyOf({ record: record(own) });
+    const report = aFailureReport({ record: record(own) });
     const variants = [...new DltHeaderEnricher(['eventbus', 'plain']).variants(report, LETTER)];
     expect(shown(variants[0]!.headers)).toMatchObject({ 'retry-count': '2' });
     expect(letter(report)).toEqual(Object.fromEntries(own));
@@ -129,8 +129,8 @@ describe("A producer's own headers with the names of a profile", () => {
   });
 
   it('belong to the bus once a hop has written a report in that profile', () => {
-    const [hop] = new RetryHeaderEnricher(['plain']).variants(storyOf(), HOP);
-    const report = storyOf({ record: recordOf({ headers: hop!.headers }) });
+    const [hop] = new RetryHeaderEnricher(['plain']).variants(aFailureReport(), HOP);
+    const report = aFailureReport({ record: recordOf({ headers: hop!.headers }) });
     expect(letter(report)).toEqual({ trace: 'a' });
   });
 });

@@ -25,7 +25,7 @@ export const plainProfile = Object.freeze<HeaderProfile>({
     }),
 });
 
-/** One counter for retries and replays. The first call is no retry, and the next call of a record in a retry topic is one already. */
+/** Counts retries and replays together. The first call is no retry, and the next call of a record in a retry topic is one already. */
 function retryCount({ totalAttempts, replayCount }: FailureReport, { kind }: Hop): number {
   const behind = kind === 'retry' ? totalAttempts : totalAttempts - 1;
   return replayCount + Math.max(0, behind);

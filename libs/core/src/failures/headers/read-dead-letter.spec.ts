@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import type { BrokerRecord } from '@nest-event-bus/broker';
 import type { HeaderProfileName } from '../../config/properties/dlt-properties.js';
 import { dltRecordOf } from '../report/dlt-record-of.js';
-import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
+import {
+  headers,
+  recordOf,
+  aFailureReport,
+} from '../report/failure-report-samples.spec-support.js';
 import { DltHeaderEnricher } from './dlt-header-enricher.js';
 import { readDeadLetter } from './read-dead-letter.js';
 
@@ -12,7 +16,10 @@ const LETTER = { kind: 'dead-letter', reason: 'MANUAL', cause: 'operator', at: A
 const letterOf = (given: Partial<BrokerRecord>): BrokerRecord =>
   recordOf({ topic: 'orders.events.DLT', partition: 0, offset: 4, timestamp: AT, ...given });
 
-const written = (profiles: readonly HeaderProfileName[], report = storyOf()): BrokerRecord => {
+const written = (
+  profiles: readonly HeaderProfileName[],
+  report = aFailureReport(),
+): BrokerRecord => {
   const [whole] = new DltHeaderEnricher(profiles).variants(report, LETTER);
   return letterOf({ headers: whole!.headers });
 };
@@ -24,7 +31,7 @@ const long = (value: bigint): Buffer => {
 };
 
 describe('readDeadLetter()', () => {
-  const report = storyOf({
+  const report = aFailureReport({
     record: recordOf({
       headers: headers([
         ['trace', 'a'],
@@ -64,7 +71,7 @@ describe('readDeadLetter()', () => {
   it.each<[readonly HeaderProfileName[]]>([[['spring']], [['plain']], [['spring', 'plain']]])(
     'reads group, origin and reason without the profile eventbus: %p',
     (profiles) => {
-      const unreadable = storyOf({
+      const unreadable = aFailureReport({
         ...report,
         deserialization: { part: 'value', format: 'JSON', exceptionClass: 'X', reason: 'no' },
       });

@@ -23,7 +23,7 @@ beforeEach(() => {
   };
 });
 
-const listener = (invoke: DltListener['invoke'], origin = 'Alerts.tell'): DltListener => ({
+const listener = (invoke: DltListener['invoke'], origin = 'Alerts.notify'): DltListener => ({
   origin,
   invoke,
 });
@@ -50,12 +50,12 @@ const accept = (letters: DeadLetters) =>
 
 describe('DeadLetters with STORE_ONLY', () => {
   it('writes the record and calls no listener', async () => {
-    const tell = jest.fn();
-    const listeners = [listener(tell)];
+    const notify = jest.fn();
+    const listeners = [listener(notify)];
     const letters = deadLetters('STORE_ONLY', { handlers: listeners, alerts: listeners });
     expect(await accept(letters)).toBe('stored');
     expect(written).toEqual([described]);
-    expect(tell).not.toHaveBeenCalled();
+    expect(notify).not.toHaveBeenCalled();
   });
 
   it('rejects if the record cannot be written', async () => {
@@ -76,11 +76,11 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
   });
 
   it('calls no alert for a record that was not written', async () => {
-    const tell = jest.fn();
+    const notify = jest.fn();
     publish = () => Promise.reject(new Error('gone'));
-    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(tell)] });
+    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(notify)] });
     await expect(accept(letters)).rejects.toThrow('gone');
-    expect(tell).not.toHaveBeenCalled();
+    expect(notify).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -112,8 +112,8 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
 
   it('resolves whenEnded() after all alerts, also after those that began meanwhile', async () => {
     const answers = [new Deferred(), new Deferred()];
-    let told = 0;
-    const alert = listener(() => answers[told++]!.promise);
+    let called = 0;
+    const alert = listener(() => answers[called++]!.promise);
     const letters = deadLetters('ALERT_AND_STORE', { alerts: [alert] });
     await letters.whenEnded();
     await accept(letters);
@@ -131,16 +131,16 @@ describe('DeadLetters with ALERT_AND_STORE', () => {
 
   it('skips alerts beyond a limit, and logs how many', async () => {
     const answer = new Deferred();
-    const tell = jest.fn(() => answer.promise);
-    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(tell)] });
+    const notify = jest.fn(() => answer.promise);
+    const letters = deadLetters('ALERT_AND_STORE', { alerts: [listener(notify)] });
     for (let count = 0; count < 130; count++) await accept(letters);
-    expect(tell).toHaveBeenCalledTimes(100);
+    expect(notify).toHaveBeenCalledTimes(100);
     expect(written).toHaveLength(130);
     answer.resolve();
     await runtime.advance(0);
     expect(errors).toEqual(['Alerts were left out: too many were under way']);
     await accept(letters);
-    expect(tell).toHaveBeenCalledTimes(101);
+    expect(notify).toHaveBeenCalledTimes(101);
   });
 });
 

@@ -68,7 +68,7 @@ export class DeadLetters implements PendingAlerts {
     return 'stored';
   }
 
-  /** Only the answer 'discard' of every handler discards the record. After anything else it is stored. */
+  /** Discards the record only if every handler answers 'discard'. Otherwise it is stored. */
   async #isDiscarded(report: FailureReport, reason: DeadLetterReason): Promise<boolean> {
     const name = recordNameOf(report);
     if (this.#mustBeStored.has(name)) return false;

@@ -14,7 +14,7 @@ import {
   headers,
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../report/failure-report-samples.spec-support.js';
 
 const DLT = 'orders.events.DLT';
@@ -45,7 +45,7 @@ describe('DltPublisher', () => {
       ['b', null],
       ['a', Buffer.from([255])],
     ]);
-    const report = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    const report = aFailureReport({ record: recordOf({ key, value, headers: brought }) });
     await testBed.done(publisher().publish(report, LETTER));
     const [letter] = await testBed.records(DLT);
     expect([letter?.key, letter?.value]).toEqual([key, value]);
@@ -54,7 +54,7 @@ describe('DltPublisher', () => {
 
   it('writes the present time, so that retention counts from it, and the original time as a header', async () => {
     await testBed.runtime.advance(5_000);
-    await testBed.done(publisher().publish(storyOf(), LETTER));
+    await testBed.done(publisher().publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
     const { timestamp, headers: all } = letter!;
     expect(testBed.runtime.now() - timestamp).toBeLessThan(1_000);
@@ -66,20 +66,20 @@ describe('DltPublisher', () => {
 
   it('describes a dead letter before the write as it is written', async () => {
     const letters = publisher({ headerProfile: ['eventbus', 'spring'] });
-    const before = letters.describe(storyOf(), LETTER);
-    const told = await testBed.done(letters.publish(storyOf(), LETTER));
+    const before = letters.describe(aFailureReport(), LETTER);
+    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
     const [letter] = await testBed.records(DLT);
     expect(told).toEqual(readDeadLetter(letter!));
     expect({ ...before, dltTimestamp: told.dltTimestamp }).toEqual(told);
-    expect(told.value).not.toBe(storyOf().record.value);
+    expect(told.value).not.toBe(aFailureReport().record.value);
   });
 
   it('describes the whole dead letter if some headers did not fit', async () => {
     await testBed.topic('small', 400);
     const letters = publisher({ topic: 'small' });
-    const told = await testBed.done(letters.publish(storyOf(), LETTER));
+    const told = await testBed.done(letters.publish(aFailureReport(), LETTER));
     const hop = { kind: 'dead-letter', ...LETTER, at: told.dltTimestamp } as const;
-    expect(told).toEqual(dltRecordOf(storyOf(), hop, ['eventbus']));
+    expect(told).toEqual(dltRecordOf(aFailureReport(), hop, ['eventbus']));
     expect(told.lastExceptionMessage).toBe('no stock');
   });
 
@@ -87,7 +87,9 @@ describe('DltPublisher', () => {
     await testBed.topic('wide', undefined, 8);
     const letters = publisher({ topic: 'wide' });
     for (let count = 0; count < 4; count++)
-      await testBed.done(letters.publish(storyOf({ originalOffset: BigInt(count) }), LETTER));
+      await testBed.done(
+        letters.publish(aFailureReport({ originalOffset: BigInt(count) }), LETTER),
+      );
     const partitions = new Set((await testBed.records('wide')).map(({ partition }) => partition));
     expect(partitions.size).toBe(1);
   });
@@ -96,7 +98,7 @@ describe('DltPublisher', () => {
 describe('DltPublisher with a record that cannot be written', () => {
   it('rejects if the topic is missing, and says what to do', async () => {
     const error = await testBed.failureOf(
-      publisher({ publishTimeoutMs: 2_000 }).publish(storyOf(), LETTER),
+      publisher({ publishTimeoutMs: 2_000 }).publish(aFailureReport(), LETTER),
     );
     expect(error).toMatchObject({ code: 'DLT_PUBLISH', retriable: true });
     expect(error.message).toContain(`could not be written to topic '${DLT}'`);
@@ -113,11 +115,11 @@ describe('DltPublisher with a record that cannot be written', () => {
       },
     );
     const letters = publisher();
-    const error = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const error = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     expect(error.message).toContain('It was not written.');
     expect(error.message).toContain('Grant the permission');
     expect(await testBed.records(DLT)).toEqual([]);
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(await testBed.records(DLT)).toHaveLength(1);
   });
 
@@ -126,21 +128,23 @@ describe('DltPublisher with a record that cannot be written', () => {
       throw new ClosedError('The driver was closed.');
     };
     const error = await testBed.failureOf(
-      publisher({}, { producer: closed }).publish(storyOf(), LETTER),
+      publisher({}, { producer: closed }).publish(aFailureReport(), LETTER),
     );
     expect(error.message).toContain('The driver was closed.');
   });
 
   it('rejects if the driver does not confirm the write', async () => {
     const producer = { send: () => Promise.resolve([]) } as unknown as ProducerSession;
-    await testBed.failureOf(publisher({}, { producer: () => producer }).publish(storyOf(), LETTER));
+    await testBed.failureOf(
+      publisher({}, { producer: () => producer }).publish(aFailureReport(), LETTER),
+    );
   });
 });
 
 describe('dlt.publishTimeoutMs', () => {
   const timed = async (letters: DltPublisher): Promise<readonly [number, string]> => {
     const startedAt = testBed.runtime.monotonic();
-    const { message } = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const { message } = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     return [testBed.runtime.monotonic() - startedAt, message];
   };
 
@@ -184,7 +188,7 @@ describe('dlt.publishTimeoutMs', () => {
     };
     const producer = { send } as unknown as ProducerSession;
     const letters = publisher({ publishTimeoutMs: 1_000 }, { producer: () => producer });
-    await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     await testBed.runtime.advance(10_000);
     expect(sends).toBe(1);
   });
@@ -198,7 +202,7 @@ describe('dlt.publishTimeoutMs', () => {
     const producer = { send } as unknown as ProducerSession;
     const { signal } = new AbortController();
     const letters = publisher({ publishTimeoutMs: 3_000 }, { producer: () => producer });
-    await testBed.failureOf(letters.publish(storyOf(), LETTER, signal));
+    await testBed.failureOf(letters.publish(aFailureReport(), LETTER, signal));
     expect(seen).toEqual([{ timeoutMs: 3_000, signal }]);
   });
 });
@@ -207,7 +211,7 @@ describe('A dlt.redact that throws', () => {
   it('is logged for each record, without the text that it had to remove', async () => {
     await testBed.topic(DLT);
     const description = { className: 'OutOfStock', isRedactionBroken: true };
-    await testBed.done(publisher().publish(storyOf({ description }), LETTER));
+    await testBed.done(publisher().publish(aFailureReport({ description }), LETTER));
     expect(testBed.lines).toMatchObject([
       {
         level: 'error',

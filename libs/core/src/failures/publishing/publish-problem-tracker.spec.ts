@@ -1,7 +1,7 @@
 import { DltPublisher } from './dlt-publisher.js';
 import { PublishProblemTracker } from './publish-problem-tracker.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
-import { storyOf } from '../report/failure-report-samples.spec-support.js';
+import { aFailureReport } from '../report/failure-report-samples.spec-support.js';
 
 const DLT = 'orders.events.DLT';
 const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
@@ -21,17 +21,17 @@ describe('PublishProblemTracker', () => {
     const changes = jest.fn();
     const leave = testBed.publishProblems.onChange(changes);
     const letters = publisher({ publishTimeoutMs: 1_000 });
-    const first = await testBed.failureOf(letters.publish(storyOf(), LETTER));
-    const [trouble] = testBed.publishProblems.all;
-    expect(trouble).toMatchObject({ topic: DLT, error: first });
+    const first = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
+    const [problem] = testBed.publishProblems.all;
+    expect(problem).toMatchObject({ topic: DLT, error: first });
     await testBed.runtime.advance(10_000);
-    const second = await testBed.failureOf(letters.publish(storyOf(), LETTER));
+    const second = await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     const [later] = testBed.publishProblems.all;
-    expect(later).toMatchObject({ topic: DLT, error: second, since: trouble!.since });
-    expect(later!.lastSeen).toBeGreaterThan(trouble!.lastSeen);
+    expect(later).toMatchObject({ topic: DLT, error: second, since: problem!.since });
+    expect(later!.lastSeen).toBeGreaterThan(problem!.lastSeen);
     expect(changes).toHaveBeenCalledTimes(1);
     await testBed.topic(DLT);
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(testBed.publishProblems.all).toEqual([]);
     expect(changes).toHaveBeenCalledTimes(2);
     leave();
@@ -43,7 +43,7 @@ describe('PublishProblemTracker', () => {
     await testBed.topic(DLT);
     testBed.broker.faults.loseRequests({ operation: 'produce', topic: DLT });
     const work = new AbortController();
-    const writing = publisher().publish(storyOf(), LETTER, work.signal);
+    const writing = publisher().publish(aFailureReport(), LETTER, work.signal);
     writing.catch(() => undefined);
     await testBed.runtime.advance(100);
     work.abort(new Error('the partition was taken away'));
@@ -69,7 +69,7 @@ describe('PublishProblemTracker', () => {
   it('logs the first failure, with the waiting record and what to do, and the end', async () => {
     const letters = publisher({ publishTimeoutMs: 1_000 });
     for (let tries = 0; tries < 3; tries++)
-      await testBed.failureOf(letters.publish(storyOf(), LETTER));
+      await testBed.failureOf(letters.publish(aFailureReport(), LETTER));
     expect(testBed.lines).toMatchObject([
       { level: 'error', context: { binding: 'orders', to: DLT } },
     ]);
@@ -79,8 +79,8 @@ describe('PublishProblemTracker', () => {
     expect(message).toContain('stays where it is and is tried again');
     expect(JSON.stringify(testBed.lines)).not.toContain('no stock');
     await testBed.topic(DLT);
-    await testBed.done(letters.publish(storyOf(), LETTER));
-    await testBed.done(letters.publish(storyOf(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
+    await testBed.done(letters.publish(aFailureReport(), LETTER));
     expect(testBed.lines.slice(1)).toEqual([
       {
         level: 'info',
@@ -93,23 +93,23 @@ describe('PublishProblemTracker', () => {
   it.each([30_000, 180_000])(
     'keeps a topic from one attempt to the next, with %d ms per attempt, and no longer',
     async (publishTimeoutMs) => {
-      const trouble = new PublishProblemTracker(
+      const problem = new PublishProblemTracker(
         'orders',
         publishTimeoutMs,
         testBed.runtime,
         testBed.logger,
       );
-      trouble.failed(DLT, new Error('gone'));
+      problem.failed(DLT, new Error('gone'));
       const since = testBed.runtime.now();
       await testBed.runtime.advance(60_000 + publishTimeoutMs);
-      expect(trouble.all).toMatchObject([{ topic: DLT, since }]);
-      trouble.failed(DLT, new Error('gone'));
-      expect(trouble.all).toMatchObject([{ since }]);
+      expect(problem.all).toMatchObject([{ topic: DLT, since }]);
+      problem.failed(DLT, new Error('gone'));
+      expect(problem.all).toMatchObject([{ since }]);
       expect(testBed.lines).toHaveLength(1);
       await testBed.runtime.advance(120_000 + publishTimeoutMs);
-      expect(trouble.all).toEqual([]);
-      trouble.failed(DLT, new Error('gone'));
-      expect(trouble.all).toMatchObject([{ since: testBed.runtime.now() }]);
+      expect(problem.all).toEqual([]);
+      problem.failed(DLT, new Error('gone'));
+      expect(problem.all).toMatchObject([{ since: testBed.runtime.now() }]);
       expect(testBed.lines).toHaveLength(2);
     },
   );

@@ -19,7 +19,7 @@ export class PublishProblemTracker implements PublishProblems {
   ) {}
 
   get all(): readonly TopicProblem[] {
-    return [...this.#topics.values()].filter((trouble) => this.#isCurrent(trouble));
+    return [...this.#topics.values()].filter((problem) => this.#isCurrent(problem));
   }
 
   onChange(listener: () => void): () => void {
@@ -57,7 +57,7 @@ export class PublishProblemTracker implements PublishProblems {
     this.#notifyListeners();
   }
 
-  /** Without recent attempts, another process has the records by now. */
+  /** Checks for a recent attempt. Without one, another process has the records by now. */
   #isCurrent({ lastSeen }: TopicProblem): boolean {
     return this.runtime.now() - lastSeen < TRIED_WITHIN_MS + this.publishTimeoutMs;
   }

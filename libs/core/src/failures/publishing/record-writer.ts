@@ -24,7 +24,7 @@ export interface RecordWriterParts {
   readonly logger: DriverLogger;
 }
 
-/** One write of a record, with its key and value unchanged. */
+/** A write of a record, with its key and value unchanged. */
 export interface RecordWrite {
   readonly topic: string;
   readonly report: FailureReport;
@@ -52,13 +52,13 @@ export class RecordWriter {
 
   /** Rejects if the record was not written, or if that is unknown; within the timeout even if the driver never answers. */
   async write(write: RecordWrite): Promise<void> {
-    const { runtime, binding, publishProblems: trouble } = this.parts;
+    const { runtime, binding, publishProblems } = this.parts;
     const { publishTimeoutMs } = binding.dlt;
     this.#logBrokenRedaction(write.report);
     const endsAt = runtime.monotonic() + publishTimeoutMs;
     const late = (): Error => timeoutError(publishTimeoutMs);
     const variant = await within(runtime, publishTimeoutMs, this.#send(write, endsAt), late);
-    trouble.succeeded(write.topic);
+    publishProblems.succeeded(write.topic);
     if (variant.without.length > 0) this.#logReducedHeaders(write, variant);
   }
 

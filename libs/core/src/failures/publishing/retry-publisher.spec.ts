@@ -2,7 +2,11 @@ import { RetryPublishException } from '../../errors/publish-errors.js';
 import { readRetryHistory } from '../../model/records/retry-history.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
 import { RecordTooLargeForRetryError, RetryPublisher } from './retry-publisher.js';
-import { headers, recordOf, storyOf } from '../report/failure-report-samples.spec-support.js';
+import {
+  headers,
+  recordOf,
+  aFailureReport,
+} from '../report/failure-report-samples.spec-support.js';
 
 const RETRY = 'orders.events.retry-1';
 const TO = { kind: 'retry', tier: 1, topic: RETRY, delivery: 2 } as const;
@@ -29,7 +33,7 @@ describe('RetryPublisher', () => {
       ['a', '1'],
       ['a', Buffer.from([255])],
     ]);
-    const report = storyOf({ record: recordOf({ key, value, headers: brought }) });
+    const report = aFailureReport({ record: recordOf({ key, value, headers: brought }) });
     await testBed.done(publisher().publish(report, TO));
     const [record] = await testBed.records(RETRY);
     expect([record?.key, record?.value]).toEqual([key, value]);
@@ -39,7 +43,7 @@ describe('RetryPublisher', () => {
   it('writes the history that its tier reads, with the present time', async () => {
     await testBed.topic(RETRY);
     await testBed.runtime.advance(3_000);
-    await testBed.done(publisher().publish(storyOf(), TO));
+    await testBed.done(publisher().publish(aFailureReport(), TO));
     const [record] = await testBed.records(RETRY);
     expect(testBed.runtime.now() - record!.timestamp).toBeLessThan(1_000);
     expect(readRetryHistory(record!, 1)).toMatchObject({ tier: 1, delivery: 2, totalAttempts: 3 });
@@ -50,7 +54,7 @@ describe('RetryPublisher', () => {
     const retries = publisher();
     for (const key of ['a', 'b', 'c', 'a', 'b', 'c', 'a'])
       await testBed.done(
-        retries.publish(storyOf({ record: recordOf({ key: Buffer.from(key) }) }), TO),
+        retries.publish(aFailureReport({ record: recordOf({ key: Buffer.from(key) }) }), TO),
       );
     const partitions = new Map<string, Set<number>>();
     for (const { key, partition } of await testBed.records(RETRY)) {
@@ -67,7 +71,7 @@ describe('RetryPublisher with a record that is too large', () => {
   it('removes the headers that the next reader does not need', async () => {
     await testBed.topic(RETRY, 1_200);
     const retries = publisher({ headerProfile: ['spring'] });
-    await testBed.done(retries.publish(storyOf({ description }), TO));
+    await testBed.done(retries.publish(aFailureReport({ description }), TO));
     const [record] = await testBed.records(RETRY);
     expect(readRetryHistory(record!, 1)).toMatchObject({ delivery: 2, totalAttempts: 3 });
     expect(testBed.lines).toMatchObject([{ level: 'warn', context: { to: RETRY } }]);
@@ -75,7 +79,7 @@ describe('RetryPublisher with a record that is too large', () => {
 
   it('rejects with RecordTooLargeForRetryError if even the control headers do not fit', async () => {
     await testBed.topic(RETRY, 400);
-    const error = await testBed.failureOf(publisher().publish(storyOf({ description }), TO));
+    const error = await testBed.failureOf(publisher().publish(aFailureReport({ description }), TO));
     expect(error).toBeInstanceOf(RecordTooLargeForRetryError);
     expect(error.message).toContain(`does not fit into retry topic '${RETRY}'`);
     expect(await testBed.records(RETRY)).toEqual([]);
@@ -86,7 +90,7 @@ describe('RetryPublisher with a record that is too large', () => {
 describe('RetryPublisher with a topic that takes no record', () => {
   it('rejects within dlt.publishTimeoutMs, says why, and reports a problem until a write succeeds', async () => {
     const retries = publisher({ publishTimeoutMs: 1_000 });
-    const error = await testBed.failureOf(retries.publish(storyOf(), TO));
+    const error = await testBed.failureOf(retries.publish(aFailureReport(), TO));
     expect(error).toBeInstanceOf(RetryPublishException);
     expect(error).toMatchObject({ code: 'RETRY_PUBLISH', retriable: true });
     expect(error.message).toContain(
@@ -94,14 +98,14 @@ describe('RetryPublisher with a topic that takes no record', () => {
     );
     expect(testBed.publishProblems.all).toMatchObject([{ topic: RETRY, error }]);
     await testBed.topic(RETRY);
-    await testBed.done(retries.publish(storyOf(), TO));
+    await testBed.done(retries.publish(aFailureReport(), TO));
     expect(testBed.publishProblems.all).toEqual([]);
   });
 
   it('keeps the problems of other topics when it succeeds', async () => {
     await testBed.topic(RETRY);
     testBed.publishProblems.failed('orders.events.DLT', new Error('gone'));
-    await testBed.done(publisher().publish(storyOf(), TO));
+    await testBed.done(publisher().publish(aFailureReport(), TO));
     expect(testBed.publishProblems.all).toMatchObject([{ topic: 'orders.events.DLT' }]);
   });
 });

@@ -26,7 +26,7 @@ interface Given {
   readonly dlt?: object;
 }
 
-const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
+const reportOf = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
   createFailureReport({
     binding: { name: 'orders', groupId: 'shop', dlt: { ...dlt, ...given.dlt } },
     delivery: aDelivery({ record: recordOf(), ...delivery }),
@@ -42,7 +42,7 @@ const tell = ({ delivery, failed, tier = 0, ...given }: Given = {}) =>
   });
 
 const fingerprint = (error = new Timeout('slow')): string =>
-  tell({ failed: { error } }).fingerprint;
+  reportOf({ failed: { error } }).fingerprint;
 
 const inTier2 = (fingerprintBefore: string | null = fingerprint()) =>
   recordOf({
@@ -73,7 +73,7 @@ describe('createFailureReport() on the main topic', () => {
   it('starts with the position of the record and the present time', () => {
     const record = recordOf();
     const error = new Timeout('slow');
-    expect(tell({ delivery: { record }, failed: { error } })).toEqual({
+    expect(reportOf({ delivery: { record }, failed: { error } })).toEqual({
       binding: 'orders',
       groupId: 'shop',
       record,
@@ -105,7 +105,7 @@ describe('createFailureReport() on the main topic', () => {
     ['a record that could not be prepared as tried once', { redeliveries: 0 }, 1, 1, 1],
     ['no call where none was made', { redeliveries: 0 }, 0, 0, 1],
   ])('counts %s', (_, history, attempts, total, deliveries) => {
-    const report = tell({ delivery: { history }, failed: { attempts } });
+    const report = reportOf({ delivery: { history }, failed: { attempts } });
     expect(report).toMatchObject({ totalAttempts: total, delivery: deliveries });
     expect(report.tierHistory).toMatchObject([{ attempts: total }]);
   });
@@ -115,7 +115,7 @@ describe('firstFailureAt', () => {
   const lastFailure = aRememberedFailure({ firstFailureAt: 1_000, fingerprint: 'varied' });
 
   it('is the time of the first call of this delivery', () => {
-    expect(tell({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
+    expect(reportOf({ failed: { firstFailedAt: 5_000 } })).toMatchObject({
       firstFailureAt: 5_000,
       failedAt: NOW,
     });
@@ -123,13 +123,13 @@ describe('firstFailureAt', () => {
 
   it('is the time of an earlier failure in the same place', () => {
     const delivery = { history: { redeliveries: 1, lastFailure } };
-    expect(tell({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
+    expect(reportOf({ delivery, failed: { firstFailedAt: 5_000 } }).firstFailureAt).toBe(1_000);
   });
 
   it('is the time of a failure in an earlier topic', () => {
     const later = { ...lastFailure, firstFailureAt: 3_000 };
     const delivery = { record: inTier2(), history: { lastFailure: later } };
-    expect(tell({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
+    expect(reportOf({ tier: 2, delivery }).firstFailureAt).toBe(2_000);
   });
 });
 
@@ -141,11 +141,11 @@ describe('createFailureReport() for a record that could not be read', () => {
       cause: new SyntaxError('Unexpected token j in "jane@example.org"'),
       ...options,
     });
-  const told = (error: Error, options: object = {}) =>
-    tell({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
+  const deserializationOf = (error: Error, options: object = {}) =>
+    reportOf({ failed: { error, attempts: 1 }, dlt: options }).deserialization;
 
   it('contains the part, the format, the error class and a reason of the library', () => {
-    expect(told(unreadable())).toEqual({
+    expect(deserializationOf(unreadable())).toEqual({
       part: 'value',
       format: 'JSON',
       exceptionClass: 'SyntaxError',
@@ -155,19 +155,19 @@ describe('createFailureReport() for a record that could not be read', () => {
 
   it('contains the reason only with full exception detail', () => {
     const rest = { part: 'value', format: 'JSON', exceptionClass: 'SyntaxError' };
-    expect(told(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
-    expect(told(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
-    expect(told(unreadable({ reason: undefined }))).toEqual(rest);
+    expect(deserializationOf(unreadable(), { exceptionDetail: 'class' })).toEqual(rest);
+    expect(deserializationOf(unreadable(), { redact: () => ({ message: '***' }) })).toEqual(rest);
+    expect(deserializationOf(unreadable({ reason: undefined }))).toEqual(rest);
   });
 
   it('is limited in size, and complete even if little is known', () => {
     expect(
-      told(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
+      deserializationOf(unreadable({ format: 'x'.repeat(1_000), reason: 'y'.repeat(5_000) })),
     ).toMatchObject({
       format: 'x'.repeat(256),
       reason: 'y'.repeat(1_024),
     });
-    expect(told(new DeserializationException('x'))).toEqual({
+    expect(deserializationOf(new DeserializationException('x'))).toEqual({
       part: 'value',
       format: 'unknown',
       exceptionClass: 'unknown',
@@ -175,12 +175,12 @@ describe('createFailureReport() for a record that could not be read', () => {
   });
 
   it('is absent for other failures', () => {
-    expect(told(new Timeout('slow'))).toBeUndefined();
+    expect(deserializationOf(new Timeout('slow'))).toBeUndefined();
   });
 });
 
 describe('createFailureReport() in a retry topic', () => {
-  const report = tell({ tier: 2, delivery: { record: inTier2() } });
+  const report = reportOf({ tier: 2, delivery: { record: inTier2() } });
 
   it('continues the history in the headers', () => {
     expect(report).toMatchObject({
@@ -199,7 +199,10 @@ describe('createFailureReport() in a retry topic', () => {
   it('limits the class names that it reads from headers', () => {
     const long = `${'x'.repeat(255)}\u00e9${'y'.repeat(5_000)}`;
     const list = [...inTier2().headers, ...headers([['x-eventbus-tier1-exception', long]])];
-    const { tierHistory } = tell({ tier: 2, delivery: { record: recordOf({ headers: list }) } });
+    const { tierHistory } = reportOf({
+      tier: 2,
+      delivery: { record: recordOf({ headers: list }) },
+    });
     expect(tierHistory[1]).toMatchObject({ tier: 1, exceptionClass: 'x'.repeat(255) });
   });
 
@@ -213,7 +216,7 @@ describe('createFailureReport() in a retry topic', () => {
   it('counts no further delivery of the tier for a record that stayed in its place', () => {
     const history = { redeliveries: 5, failures: 4, calls: 4 };
     const delivery = { record: inTier2(), history };
-    expect(tell({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
+    expect(reportOf({ tier: 2, delivery })).toMatchObject({ delivery: 2, totalAttempts: 14 });
   });
 });
 
@@ -226,7 +229,7 @@ describe('The fingerprint', () => {
 
   it('contains no redacted text', () => {
     const hidden = (message: string, options: object) =>
-      tell({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
+      reportOf({ failed: { error: new Timeout(message) }, dlt: options }).fingerprint;
     const byClass = { exceptionDetail: 'class' };
     expect(hidden('of jane', byClass)).toBe(hidden('of john', byClass));
     const redacted = { redact: () => ({ message: 'of somebody' }) };
@@ -234,35 +237,35 @@ describe('The fingerprint', () => {
   });
 
   it('stays varied once a record failed in another way', () => {
-    const other = tell({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
+    const other = reportOf({ tier: 2, delivery: { record: inTier2('0123456789abcdef') } });
     expect(other).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    const later = tell({ tier: 2, delivery: { record: inTier2('varied') } });
+    const later = reportOf({ tier: 2, delivery: { record: inTier2('varied') } });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 });
 
 describe('isPoison', () => {
   it('is true if several calls failed in the same way', () => {
-    expect(tell({ failed: { attempts: 1 } }).isPoison).toBe(false);
-    expect(tell({ failed: { attempts: 2 } }).isPoison).toBe(true);
-    expect(tell({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
+    expect(reportOf({ failed: { attempts: 1 } }).isPoison).toBe(false);
+    expect(reportOf({ failed: { attempts: 2 } }).isPoison).toBe(true);
+    expect(reportOf({ tier: 2, delivery: { record: inTier2() } }).isPoison).toBe(true);
   });
 
   it('is false if the calls of a delivery failed in several ways', () => {
     const failed = { hasVaried: true };
-    expect(tell({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
-    const later = tell({ tier: 2, delivery: { record: inTier2() }, failed });
+    expect(reportOf({ failed })).toMatchObject({ fingerprint: 'varied', isPoison: false });
+    const later = reportOf({ tier: 2, delivery: { record: inTier2() }, failed });
     expect(later).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
   it('is false for a record that was given up', () => {
     const error = new DeadLetterRequestedException('no such customer');
-    expect(tell({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
+    expect(reportOf({ failed: { error, reason: 'handler-gave-up' } }).isPoison).toBe(false);
   });
 
   it('is false if the earlier failures are unknown', () => {
     const delivery = { record: inTier2(null) };
-    expect(tell({ tier: 2, delivery })).toMatchObject({
+    expect(reportOf({ tier: 2, delivery })).toMatchObject({
       fingerprint: fingerprint(),
       isPoison: false,
     });
@@ -280,7 +283,7 @@ describe('isPoison', () => {
       },
     });
     const failed = { attempts: 1 };
-    const report = (earlier?: string) => tell({ delivery: delivery(earlier), failed });
+    const report = (earlier?: string) => reportOf({ delivery: delivery(earlier), failed });
     expect(report(fingerprint())).toMatchObject({ fingerprint: fingerprint(), isPoison: true });
     expect(report('0123456789abcdef')).toMatchObject({ fingerprint: 'varied', isPoison: false });
     expect(report('varied')).toMatchObject({ fingerprint: 'varied', isPoison: false });
@@ -293,7 +296,7 @@ describe('isPoison', () => {
       record: inTier2('0123456789abcdef'),
       history: { redeliveries: 1, lastFailure },
     };
-    const report = tell({ tier: 2, delivery, failed: { attempts: 1 } });
+    const report = reportOf({ tier: 2, delivery, failed: { attempts: 1 } });
     expect(report).toMatchObject({ fingerprint: 'varied', isPoison: false });
   });
 
@@ -308,7 +311,7 @@ describe('isPoison', () => {
       }),
     ],
   ])('is true for a record that %s', (_, error) => {
-    expect(tell({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
+    expect(reportOf({ failed: { error, attempts: 1 } }).isPoison).toBe(true);
   });
 });
 
@@ -316,7 +319,7 @@ describe('The error of a batch', () => {
   it('is the error that the handler wrapped', () => {
     const cause = new Timeout('slow');
     const error = new BatchProcessingException(2, 'stopped at 2', [], { cause });
-    const report = tell({ failed: { error } });
+    const report = reportOf({ failed: { error } });
     expect(report.description.className).toBe('Timeout');
   });
 });

@@ -97,8 +97,8 @@ describe('dlt.exceptionDetail', () => {
 
   it("writes with 'class' only the class, and redacts nothing", () => {
     const redact = jest.fn();
-    const told = describeError(error, { exceptionDetail: 'class', redact });
-    expect(told).toEqual({ className: 'OutOfStock' });
+    const description = describeError(error, { exceptionDetail: 'class', redact });
+    expect(description).toEqual({ className: 'OutOfStock' });
     expect(redact).not.toHaveBeenCalled();
   });
 });
@@ -114,17 +114,17 @@ describe('dlt.redact', () => {
 
   it('decides about the text', () => {
     const redact = ({ message }: Error) => ({ message: message.replace(/\S+@\S+/, '***') });
-    const told = describeError(error, redacting(redact));
-    expect(told).toEqual({ className: 'OutOfStock', message: 'for ***' });
+    const description = describeError(error, redacting(redact));
+    expect(description).toEqual({ className: 'OutOfStock', message: 'for ***' });
   });
 
   it('may return a stack, within the same limits', () => {
     const long = 'é'.repeat(3_000);
-    const told = describeError(
+    const description = describeError(
       error,
       redacting(() => ({ message: long, stack: long })),
     );
-    expect([bytes(told.message), bytes(told.stack)]).toEqual([1024, 2048]);
+    expect([bytes(description.message), bytes(description.stack)]).toEqual([1024, 2048]);
   });
 
   it.each([
@@ -151,7 +151,7 @@ describe('dlt.redact', () => {
       }),
     ],
   ])('leaves only the class if it %s', (_, redact) => {
-    const told = describeError(error, redacting(redact));
-    expect(told).toEqual({ className: 'OutOfStock', isRedactionBroken: true });
+    const description = describeError(error, redacting(redact));
+    expect(description).toEqual({ className: 'OutOfStock', isRedactionBroken: true });
   });
 });

@@ -30,7 +30,7 @@ export const failed = (given: Partial<Failure> = {}): Failure =>
 export const dependencyIsDown = (): Error =>
   Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
-/** What surrounds a router: what it decides by, and what it has done. */
+/** Surroundings of a router: the facts that it decides by, and a log of its actions. */
 export class RouterTestBed {
   classification: FailureClassification = {
     decision: ExceptionRoutingDecision.nextTier(),

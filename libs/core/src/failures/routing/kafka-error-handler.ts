@@ -26,7 +26,7 @@ export interface KafkaErrorHandlerParts {
   readonly options?: () => KafkaErrorHandlerOptions;
 }
 
-/** Other topics of that service have no mapping to their retry topics: their failures are dead-lettered. */
+/** Default mapping. The service's further topics have none, so their failures are dead-lettered. */
 const RETRY_TOPICS: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     ['emails', 'documents', 'payments', 'users'].map((name) => [

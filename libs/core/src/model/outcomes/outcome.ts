@@ -7,9 +7,9 @@ import type { FailedOutcome } from './failed-outcome.js';
 export type Outcome =
   | ({ readonly kind: 'succeeded' } & WithOutputs)
   | ({ readonly kind: 'discarded'; readonly reason: string } & WithOutputs)
-  /** All in-sync replicas of a retry topic have acknowledged the record. */
+  /** A retry topic has the record, acknowledged by all in-sync replicas. */
   | { readonly kind: 'retried'; readonly tier: number; readonly delivery: number }
-  /** All in-sync replicas of the dead-letter topic have acknowledged the record. */
+  /** The dead-letter topic has the record, acknowledged by all in-sync replicas. */
   | { readonly kind: 'dead-lettered'; readonly reason: DltReason; readonly cause: DltCause }
   | FailedOutcome
   | { readonly kind: 'handed-back'; readonly delayMs?: number };
@@ -21,7 +21,7 @@ interface WithOutputs {
 
 export const succeeded: Outcome = Object.freeze({ kind: 'succeeded' });
 
-/** Whether the watermark may pass the record. */
+/** Says whether the watermark may pass the record. */
 export function isFinal({ kind }: Outcome): boolean {
   return kind !== 'failed' && kind !== 'handed-back';
 }

@@ -50,7 +50,7 @@ describe('A number in a header', () => {
         const bytes = Buffer.alloc(8);
         bytes.writeBigInt64BE(value);
         expect(of(String(value))).toBe(value);
-        // What reads as text is larger than any offset or time.
+        // Printable bytes as a number are larger than any offset or time.
         if (value < 0x2020202020202020n) expect(integer(bytes)).toBe(value);
       }),
     );

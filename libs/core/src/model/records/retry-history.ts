@@ -37,7 +37,7 @@ export function readRetryHistory(record: BrokerRecord, tier: number): RetryHisto
 }
 
 /**
- * Whether a record on the main topic is a replay of an earlier one. Producers that build a new event
+ * Says whether a record on the main topic is a replay of an earlier one. Producers that build a new event
  * out of a retried one often copy its headers: nothing but a replay is the same record.
  */
 export function isReplay(record: BrokerRecord): boolean {

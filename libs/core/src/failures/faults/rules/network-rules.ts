@@ -55,7 +55,7 @@ const NETWORK: Codes = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
 ]);
 
-/** Other codes of undici report wrong arguments, which is a bug. */
+/** Codes of undici. Its other codes report wrong arguments, which is a bug. */
 const UNDICI: Codes = new Set([
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_CLOSED',

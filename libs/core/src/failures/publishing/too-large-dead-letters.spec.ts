@@ -1,6 +1,6 @@
 import { DltPublisher } from './dlt-publisher.js';
 import { PublishingTestBed } from './publishers.spec-support.js';
-import { recordOf, shown, storyOf } from '../report/failure-report-samples.spec-support.js';
+import { recordOf, shown, aFailureReport } from '../report/failure-report-samples.spec-support.js';
 
 const DLT = 'orders.events.DLT';
 const LETTER = { reason: 'RETRIES_EXHAUSTED', cause: 'exhausted' } as const;
@@ -20,7 +20,7 @@ describe('A dead letter that is too large', () => {
     await testBed.topic('small', bytes);
     const long = 'x'.repeat(900);
     const description = { className: 'OutOfStock', message: long, stack: long.repeat(2) };
-    const report = storyOf({ record: recordOf({ value }), description });
+    const report = aFailureReport({ record: recordOf({ value }), description });
     const letters = publisher({
       topic: 'small',
       headerProfile: ['eventbus', 'spring', 'plain'],
@@ -84,7 +84,7 @@ describe('A dead letter that is too large', () => {
 
   it('is not written if even the original record does not fit, and the error says so', async () => {
     await testBed.topic('small', 250);
-    const report = storyOf({ record: recordOf({ value: Buffer.alloc(1_000) }) });
+    const report = aFailureReport({ record: recordOf({ value: Buffer.alloc(1_000) }) });
     const error = await testBed.failureOf(publisher({ topic: 'small' }).publish(report, LETTER));
     expect(error.message).toContain(
       "A dead letter of binding 'orders' (orders.events-3-17) could not be written to topic 'small'. It was not written. The record stays where it is and is tried again. It is too large even with the fewest headers. Raise max.message.bytes",
@@ -99,7 +99,7 @@ describe('A dead letter that is too large', () => {
     const producer = testBed.driver.producer({ maxRequestBytes: 5_000 });
     const letters = publisher({}, { producer: () => producer });
     const description = { className: 'A', message: 'm', stack: 's'.repeat(2_000) };
-    const report = storyOf({ record: recordOf({ value }), description });
+    const report = aFailureReport({ record: recordOf({ value }), description });
     await testBed.done(letters.publish(report, LETTER));
     expect((await testBed.records(DLT))[0]?.value).toEqual(value);
   });
