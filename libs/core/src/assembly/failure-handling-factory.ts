@@ -7,14 +7,13 @@ import type { PendingAlerts } from '../model/states/pending-alerts.js';
 import type { CircuitBreaker } from '../model/states/circuit-breaker.js';
 import type { FailureObserver } from '../model/outcomes/failure-observer.js';
 import type { ExceptionClassifier } from '../model/extension-points/handler-interfaces.js';
-import type { RecordProcessor } from '../model/outcomes/outcome.js';
 import { classifierOf } from '../failures/classification/binding-classifier.js';
 import { DeadLetters } from '../failures/publishing/dead-letters.js';
 import { DltPublisher } from '../failures/publishing/dlt-publisher.js';
 import { FailureRouter } from '../failures/routing/failure-router.js';
 import { PublishProblemTracker } from '../failures/publishing/publish-problem-tracker.js';
 import { RetryPublisher } from '../failures/publishing/retry-publisher.js';
-import { routed } from '../failures/routing/routed-processor.js';
+import type { FailureRouting } from '../pipeline/routing/failure-routing-step.js';
 import { RetryTopicFilter } from '../failures/retry-topics/retry-topic-filter.js';
 import { HalfOpenBlockerDetector } from '../failures/routing/half-open-blocker-detector.js';
 import type { Clusters } from './clusters.js';
@@ -91,13 +90,13 @@ export class FailureHandlingFactory {
     };
   }
 
-  /** Around what handles the records of the main topic, or of a tier. */
-  around(inner: RecordProcessor, tier?: ResolvedTier): RecordProcessor {
+  /** How failures of the main topic, or of a retry topic, are routed. */
+  routingOf(tier?: ResolvedTier): FailureRouting {
     const { runtime, logger, binding } = this.options;
     const router = new FailureRouter({ ...this.#shared, tier: tier?.number ?? 0 });
-    if (!tier) return routed({ inner, router });
-    const entrance = new RetryTopicFilter({ tier, groupId: binding.groupId, runtime, logger });
-    return routed({ inner, router, entrance });
+    if (!tier) return { router };
+    const { groupId } = binding;
+    return { router, retryTopic: new RetryTopicFilter({ tier, groupId, runtime, logger }) };
   }
 }
 

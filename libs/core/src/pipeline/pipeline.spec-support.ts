@@ -19,8 +19,12 @@ import {
   type RecordProcessor,
 } from '../model/outcomes/outcome.js';
 import type { RecordHandler, SliceHandler } from '../model/extension-points/record-handler.js';
-import { ResilienceDecorator } from './resilience/resilience-decorator.js';
-import { createBindingProcessor, type BindingProcessorOptions } from './binding-processor.js';
+import { jsonDeserializer } from './decoding/plain-formats.js';
+import {
+  createRecordPipeline,
+  type RecordPipelineParts,
+  type RecordPipelineSteps,
+} from './record-pipeline.js';
 
 export interface LogLine {
   readonly level: string;
@@ -128,21 +132,25 @@ function brokerRecord({ value = {}, key, offset = 0, ...rest }: DeliveredRecord)
 
 export function processorOf(
   handlers: readonly HandlerDefinition[],
-  options: Partial<BindingProcessorOptions> = {},
+  parts: Partial<RecordPipelineParts> = {},
+  steps?: RecordPipelineSteps,
 ): RecordProcessor {
-  const {
-    binding = bindingOf(),
-    runtime = new VirtualRuntime(),
-    logger = recordingLogger(),
-  } = options;
-  return createBindingProcessor({
+  return createRecordPipeline(pipelineParts(handlers, parts), steps);
+}
+
+export function pipelineParts(
+  handlers: readonly HandlerDefinition[],
+  parts: Partial<RecordPipelineParts> = {},
+): RecordPipelineParts {
+  return {
+    binding: bindingOf(),
+    tier: 0,
+    runtime: new VirtualRuntime(),
+    logger: recordingLogger(),
+    ...parts,
+    deserializer: parts.deserializer ?? jsonDeserializer,
     handlers,
-    resilience: new ResilienceDecorator({ binding, runtime, logger }),
-    ...options,
-    binding,
-    runtime,
-    logger,
-  });
+  };
 }
 
 /** Call after call, as a lane goes on with what none of them has come to; behind one that is not done it ends. */

@@ -1,6 +1,6 @@
 import type { Deserializer } from '../../model/extension-points/deserializer.js';
 import type { SerializedEvent, Serializer } from '../../model/extension-points/serializer.js';
-import { isPromiseLike } from '../is-promise-like.js';
+import { isPromiseLike } from '../and-then.js';
 import type { AvroType } from './avro-package.js';
 import type { AvroSchemas, LatestSchema } from './avro-schemas.js';
 import { readWireFormat, writeWireFormat } from './wire-format.js';

@@ -20,8 +20,8 @@ import {
   retryOf,
   type DeliveredRecord,
 } from '../pipeline.spec-support.js';
-import type { HandlerStep } from '../dispatch/handler-step.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import { RecordCall } from '../record-call.js';
 import { IdempotencyInterceptor } from './idempotency-interceptor.js';
 import { memoryIdempotencyStore } from './memory-idempotency-store.js';
 import { RecordClaims, type Claim } from './record-claims.js';
@@ -208,11 +208,11 @@ describe('A record whose handler has not succeeded', () => {
   it('and was acknowledged is done', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store };
     const claims = new RecordClaims({ binding: bindingOf({ idempotency }), store, runtime });
-    const ready = {} as ReadyRecord;
-    const claim = (await claims.claim('key', ready)) as Claim;
+    const call = {} as RecordCall;
+    const claim = (await claims.claim('key', call)) as Claim;
     const acknowledged: Outcome = { kind: 'discarded', reason: 'acknowledged' };
     expect(await claims.settle(claim, acknowledged)).toBe(acknowledged);
-    expect(await claims.claim('key', ready)).toEqual(already);
+    expect(await claims.claim('key', call)).toEqual(already);
   });
 
   it('is not begun where it is called off while the store is asked', async () => {
@@ -510,16 +510,14 @@ describe('A slice with records that were handled before', () => {
 
   it('hands the second of two back with the first, whoever looks at it afterwards', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store };
-    const next: HandlerStep = {
-      invoke: () => ({ kind: 'succeeded' }),
-      invokeSlice: (ready) => ready.map(() => ({ kind: 'handed-back', delayMs: 5 })),
+    const next: PipelineStep = {
+      process: () => ({ kind: 'succeeded' }),
+      processSlice: (slice) => slice.map(() => ({ kind: 'handed-back', delayMs: 5 })),
     };
-    const interceptor = new IdempotencyInterceptor(
-      { binding: bindingOf({ idempotency }), store, runtime },
-      next,
-    );
-    const ready = { kind: 'ready', delivery: at(1) } as ReadyRecord;
-    expect(await interceptor.invokeSlice([ready, ready], () => [])).toEqual([
+    const binding = bindingOf({ idempotency });
+    const interceptor = new IdempotencyInterceptor(next, { binding, store, runtime });
+    const call = new RecordCall(at(1));
+    expect(await interceptor.processSlice([call, call])).toEqual([
       { kind: 'handed-back', delayMs: 5 },
       { kind: 'handed-back' },
     ]);

@@ -5,7 +5,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import { IdempotencyKeyException } from '../../errors/idempotency-errors.js';
 import type { EventRecord } from '../../model/records/event-record.js';
 import { bindingOf, deliveryOf, type DeliveredRecord } from '../pipeline.spec-support.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { RecordCall } from '../record-call.js';
 import { ReceivedRecord } from '../context/received-record.js';
 import { createRecordKeys } from './record-key.js';
 
@@ -15,7 +15,7 @@ interface Given extends DeliveredRecord {
   readonly bytes?: RecordHeader;
 }
 
-function readyOf({ topic, timestamp, bytes, ...given }: Given): ReadyRecord {
+function callOf({ topic, timestamp, bytes, ...given }: Given): RecordCall {
   const base = deliveryOf(given);
   const record = {
     ...base.record,
@@ -25,7 +25,7 @@ function readyOf({ topic, timestamp, bytes, ...given }: Given): ReadyRecord {
   };
   const delivery = { ...base, record, signal: new AbortController().signal };
   const received = new ReceivedRecord(delivery, { binding: 'b', hostname: 'h' }, given.value);
-  return { kind: 'ready', delivery, record: received } as unknown as ReadyRecord;
+  return { delivery, record: received } as unknown as RecordCall;
 }
 
 const keyOf = (
@@ -34,7 +34,7 @@ const keyOf = (
   binding: Partial<ResolvedBinding> = {},
 ): string => {
   const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, key };
-  return createRecordKeys(bindingOf({ ...binding, idempotency }))(readyOf(given));
+  return createRecordKeys(bindingOf({ ...binding, idempotency }))(callOf(given));
 };
 
 const byFunction = (of: (record: EventRecord) => unknown) =>

@@ -13,11 +13,11 @@ import { headerText } from '../../model/records/header-text.js';
 import { EVENTBUS_POSITION, headerPosition } from '../../model/records/original-position.js';
 import { isReplay } from '../../model/records/retry-trail.js';
 import { positionKey } from '../context/dedup-key.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
-import { isPromiseLike } from '../is-promise-like.js';
+import type { RecordCall } from '../record-call.js';
+import { isPromiseLike } from '../and-then.js';
 
 /** Throws IdempotencyKeyException. */
-export type RecordKeys = (ready: ReadyRecord) => string;
+export type RecordKeys = (call: RecordCall) => string;
 
 /** Every store can hold it as it is: no collation folds it, no character is refused, no column cuts it. */
 const PLAIN_TEXT = /^[\x21-\x7e]{1,250}$/;
@@ -36,15 +36,15 @@ export function createRecordKeys({
   const group = groupId.replaceAll('%', '%25').replaceAll('/', '%2F');
   const scope = plainText(`${cluster}/${group}/${name}`);
   const keyOf = keyFunctionOf(idempotency.key, topic, name);
-  return (ready) => `${scope}/${keyOf(ready)}`;
+  return (call) => `${scope}/${keyOf(call)}`;
 }
 
 function keyFunctionOf(key: ResolvedIdempotencyKey, topic: string, binding: string): RecordKeys {
   if (key === 'position')
     return ({ delivery }) => plainText(keyFromPosition(delivery.record, topic));
   return 'header' in key
-    ? (ready) => keyFromHeader(ready, key.header, binding)
-    : (ready) => plainText(keyFromFunction(key.of, ready, binding));
+    ? (call) => keyFromHeader(call, key.header, binding)
+    : (call) => plainText(keyFromFunction(key.of, call, binding));
 }
 
 /**
@@ -68,14 +68,14 @@ function keyFromPosition(record: BrokerRecord, topic: string): string {
 }
 
 /** Bytes that are no text stay bytes: as text they would look like others. */
-function keyFromHeader({ delivery, record }: ReadyRecord, name: string, binding: string): string {
+function keyFromHeader({ delivery, record }: RecordCall, name: string, binding: string): string {
   const value = delivery.record.headers.findLast(({ key }) => key === name)?.value;
   if (!value || value.length === 0)
     throw missingKey(record, binding, `it has no header '${name}' with a value`);
   return isUtf8(value) ? plainText(value.toString('utf8')) : `bytes ${digestOf(value)}`;
 }
 
-function keyFromFunction(key: KeyFunction, { record }: ReadyRecord, binding: string): string {
+function keyFromFunction(key: KeyFunction, { record }: RecordCall, binding: string): string {
   let answer: unknown;
   try {
     answer = key(record);

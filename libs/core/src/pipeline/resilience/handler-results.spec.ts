@@ -14,7 +14,6 @@ import {
   retryOf,
 } from '../pipeline.spec-support.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
-import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
 function worldOf(handle: (call: number) => unknown) {
@@ -29,10 +28,9 @@ function worldOf(handle: (call: number) => unknown) {
     runtime,
     logger,
   );
-  const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
   let calls = 0;
   const call = handler(() => handle(++calls));
-  const processor = processorOf([call], { binding, resilience, runtime, logger });
+  const processor = processorOf([call], { binding, breaker, runtime, logger });
   const process = async (): Promise<Outcome> => {
     const outcome = Promise.resolve(
       processor.process({ ...deliveryOf(), receivedAt: runtime.now() }),

@@ -7,6 +7,7 @@ import {
   PayloadValidationException,
 } from '../../errors/handler-errors.js';
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
+import { ConsumerResult } from '../../model/outcomes/consumer-result.js';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { EventContext } from '../../model/records/event-context.js';
 import type { EventRecord } from '../../model/records/event-record.js';
@@ -22,10 +23,8 @@ import {
   retryOf,
   Unlucky,
 } from '../pipeline.spec-support.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
 import { failedWith } from '../to-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
-import { ResilienceDecorator } from './resilience-decorator.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 
 interface Given {
@@ -62,13 +61,12 @@ function worldOf(handle: Handle, given: Given = {}) {
   });
   const config = new CircuitBreakerConfigFactory().create(binding);
   const breaker = config && new SlidingCircuitBreaker(config, runtime, logger);
-  const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
   const call = handler((record: EventRecord, context) => {
     calls.push(runtime.monotonic());
     attempts.push(context.attempt);
     return handle(context, record);
   });
-  const processor = processorOf([call], { binding, resilience, runtime, logger });
+  const processor = processorOf([call], { binding, breaker, runtime, logger });
   const outcomes: Outcome[] = [];
   /** Begins with the record; its outcome will be in `outcomes`. */
   const begin = (delivery: Partial<Delivery> = {}): void => {
@@ -386,7 +384,6 @@ describe('a wait between calls', () => {
         binding,
         runtime,
         logger,
-        resilience: new ResilienceDecorator({ binding, runtime, logger }),
         deserializer: { name: 'slow', deserialize: () => prepared.shift() },
       },
     );
@@ -418,7 +415,6 @@ describe('a wait between calls', () => {
       binding,
       runtime,
       logger,
-      resilience: new ResilienceDecorator({ binding, runtime, logger }),
       deserializer: { name: 'registered', deserialize },
     });
     const outcome = processor.process({
@@ -621,14 +617,13 @@ describe('a handler of slices', () => {
     const binding = bindingOf({ retry: retryOf(tier0), circuitBreaker: circuit });
     const config = new CircuitBreakerConfigFactory().create(binding)!;
     const breaker = new SlidingCircuitBreaker(config, runtime, logger);
-    const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
-    const processor = processorOf([batchHandler(handle)], { binding, resilience, runtime, logger });
+    const processor = processorOf([batchHandler(handle)], { binding, breaker, runtime, logger });
     const three = [0, 1, 2].map((offset) =>
       deliveryOf({ offset, redeliveries: offset === 1 ? 1 : 0 }),
     );
     const process = async (signal = new AbortController().signal) =>
       processor.processSlice!(three.map((delivery) => ({ ...delivery, signal })));
-    return { breaker, process, resilience };
+    return { breaker, process };
   };
   const stopped = new BatchProcessingException(1, 'second');
 
@@ -654,21 +649,16 @@ describe('a handler of slices', () => {
     expect((await process())[1]).toMatchObject({ ending: 'exhausted' });
   });
 
+  const bad = ConsumerResult.error('bad');
+
   it.each([
-    ['a bad message first', [new PayloadValidationException('bad', []), boom], 1],
-    [
-      'bad messages only',
-      [new PayloadValidationException('bad', []), new PayloadValidationException('bad', [])],
-      0,
-    ],
+    ['a bad message first', [bad, ConsumerResult.retryable('boom'), undefined], 1],
+    ['bad messages only', [bad, bad, undefined], 0],
   ])(
     'tells the circuit of what it counts, whichever record failed first: %s',
-    async (_, errors, failures) => {
-      const { resilience, breaker } = sliceWorld(() => undefined);
-      const slice = errors.map(
-        (_, offset) => ({ delivery: deliveryOf({ offset }) }) as ReadyRecord,
-      );
-      await resilience.invokeSlice(slice, () => errors.map((error) => failedWith(error)));
+    async (_, results, failures) => {
+      const { process, breaker } = sliceWorld(() => results);
+      await process();
       expect(breaker.figures.failures).toBe(failures);
     },
   );

@@ -5,11 +5,12 @@ import {
   succeeded,
   type FailedOutcome,
   type Outcome,
-  type RecordProcessor,
 } from '../../model/outcomes/outcome.js';
-import { routed } from './routed-processor.js';
-import { recordOf } from '../report/failure-report-samples.spec-support.js';
-import type { RetryTopicFilter } from '../retry-topics/retry-topic-filter.js';
+import { RecordCall } from '../record-call.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import { FailureRoutingStep } from './failure-routing-step.js';
+import { recordOf } from '../../failures/report/failure-report-samples.spec-support.js';
+import type { RetryTopicFilter } from '../../failures/retry-topics/retry-topic-filter.js';
 
 const bad: FailedOutcome = { kind: 'failed', error: new Error('bad') };
 const retried: Outcome = { kind: 'retried', tier: 1, delivery: 1 };
@@ -26,19 +27,20 @@ const router = {
   applyDecision: async (): Promise<Outcome> => lettered,
 };
 
-const entrance = {
+const retryTopic = {
   isForeign: ({ partition }: BrokerRecord) => partition === 99,
   dueAt: ({ offset }: BrokerRecord) => offset * 1_000,
 } as RetryTopicFilter;
 
-const delivery = (offset: number, given: Partial<Delivery> = {}, partition = 0): Delivery => ({
-  record: recordOf({ offset, partition }),
-  redeliveries: 0,
-  receivedAt: 0,
-  sessionIndex: 0,
-  signal: new AbortController().signal,
-  ...given,
-});
+const call = (offset: number, given: Partial<Delivery> = {}, partition = 0): RecordCall =>
+  new RecordCall({
+    record: recordOf({ offset, partition }),
+    redeliveries: 0,
+    receivedAt: 0,
+    sessionIndex: 0,
+    signal: new AbortController().signal,
+    ...given,
+  });
 
 beforeEach(() => {
   handled = [];
@@ -46,66 +48,59 @@ beforeEach(() => {
 });
 
 describe('One record after the other', () => {
-  const processor = (answer: (delivery: Delivery) => Outcome | Promise<Outcome>) =>
-    routed({
-      inner: {
-        process: (each) => {
-          handled.push(each.record.offset);
-          return answer(each);
+  const step = (answer: () => Outcome | Promise<Outcome>) =>
+    new FailureRoutingStep(
+      {
+        process: ({ delivery }) => {
+          handled.push(delivery.record.offset);
+          return answer();
         },
+        processSlice: () => [],
       },
-      router,
-      entrance,
-    });
+      { router, retryTopic },
+    );
 
   it('a success passes, without a promise where there was none', () => {
-    expect(processor(() => succeeded).process(delivery(1))).toBe(succeeded);
+    expect(step(() => succeeded).process(call(1))).toBe(succeeded);
     expect(routes).toEqual([]);
   });
 
   it('a failure is seen to, whether it comes at once or later', async () => {
-    expect(await processor(() => bad).process(delivery(1))).toBe(retried);
-    expect(await processor(async () => bad).process(delivery(2))).toBe(retried);
+    expect(await step(() => bad).process(call(1))).toBe(retried);
+    expect(await step(async () => bad).process(call(2))).toBe(retried);
     expect(routes).toEqual([1, 2]);
   });
 
   it('what was handed back stays so', async () => {
-    expect(await processor(async () => handedBack).process(delivery(1))).toBe(handedBack);
+    expect(await step(async () => handedBack).process(call(1))).toBe(handedBack);
   });
 
   it('a foreign record is passed over', () => {
-    const outcome = processor(() => succeeded).process(delivery(1, {}, 99));
+    const outcome = step(() => succeeded).process(call(1, {}, 99));
     expect(outcome).toEqual({ kind: 'discarded', reason: 'foreign' });
     expect(handled).toEqual([]);
   });
 
   it('one that could not be written is seen to again without its handler', async () => {
-    expect(await processor(() => succeeded).process(delivery(1, { pendingRouting: bad }))).toBe(
-      retried,
-    );
+    expect(await step(() => succeeded).process(call(1, { pendingRouting: bad }))).toBe(retried);
     expect([handled, routes]).toEqual([[], [1]]);
   });
 
   it('one that was decided about does not reach its handler', async () => {
-    const decided = delivery(1, { decision: 'dead-letter', pendingRouting: bad });
-    expect(await processor(() => succeeded).process(decided)).toBe(lettered);
+    const decided = call(1, { decision: 'dead-letter', pendingRouting: bad });
+    expect(await step(() => succeeded).process(decided)).toBe(lettered);
     expect(handled).toEqual([]);
-  });
-
-  it('is due when its tier says so', () => {
-    expect(processor(() => succeeded).dueAt?.(recordOf({ offset: 5 }))).toBe(5_000);
-    expect(routed({ inner: { process: () => succeeded }, router }).dueAt).toBeUndefined();
   });
 });
 
 describe('A slice', () => {
-  class Slices implements RecordProcessor {
+  class Slices implements PipelineStep {
     readonly seen: number[][] = [];
     process = (): Outcome => succeeded;
     constructor(private readonly answer: (offset: number) => Outcome) {}
 
-    async processSlice(slice: readonly Delivery[]): Promise<readonly Outcome[]> {
-      const offsets = slice.map(({ record }) => record.offset);
+    async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+      const offsets = slice.map(({ delivery }) => delivery.record.offset);
       this.seen.push(offsets);
       const outcomes = offsets.map((offset) => this.answer(offset));
       const end = outcomes.findIndex(({ kind }) => kind === 'failed');
@@ -113,15 +108,15 @@ describe('A slice', () => {
     }
   }
 
-  const run = async (inner: RecordProcessor, slice: readonly Delivery[]) =>
-    routed({ inner, router, entrance }).processSlice!(slice);
+  const run = (next: PipelineStep, slice: readonly RecordCall[]) =>
+    new FailureRoutingStep(next, { router, retryTopic }).processSlice(slice);
 
-  /** Stretch by stretch, as the lane asks for it. */
-  const stretchesOf = async (inner: RecordProcessor, slice: readonly Delivery[]) => {
-    const stretches: (readonly Outcome[])[] = [];
-    for (let rest = slice; rest.length > 0; rest = rest.slice(stretches.at(-1)!.length))
-      stretches.push(await run(inner, rest));
-    return stretches.map((stretch) => stretch.map(({ kind }) => kind));
+  /** Passes in the rest again, as the lane does. */
+  const segmentsOf = async (next: PipelineStep, slice: readonly RecordCall[]) => {
+    const segments: (readonly Outcome[])[] = [];
+    for (let rest = slice; rest.length > 0; rest = rest.slice(segments.at(-1)!.length))
+      segments.push(await run(next, rest));
+    return segments.map((segment) => segment.map(({ kind }) => kind));
   };
 
   it('passes as a whole', async () => {
@@ -129,7 +124,7 @@ describe('A slice', () => {
     expect(
       await run(
         inner,
-        [1, 2, 3].map((offset) => delivery(offset)),
+        [1, 2, 3].map((offset) => call(offset)),
       ),
     ).toEqual([succeeded, succeeded, succeeded]);
     expect(inner.seen).toEqual([[1, 2, 3]]);
@@ -137,7 +132,7 @@ describe('A slice', () => {
 
   it('is not given back behind a record that has left', async () => {
     const inner = new Slices((offset) => (offset === 2 ? bad : succeeded));
-    const slice = [1, 2, 3, 4].map((offset) => delivery(offset));
+    const slice = [1, 2, 3, 4].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, retried]);
     expect(await run(inner, slice.slice(2))).toEqual([succeeded, succeeded]);
   });
@@ -148,43 +143,43 @@ describe('A slice', () => {
   ])('ends behind it at one that %s', async (_, staying) => {
     const answers = [bad, handedBack, staying, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
-    const slice = [1, 2, 90, 3].map((offset) => delivery(offset));
+    const slice = [1, 2, 90, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([retried, handedBack, staying, handedBack]);
   });
 
   it('ends at a failure that is given back instead of being written', async () => {
     const inner = { process: () => succeeded, processSlice: () => [succeeded, bad, handedBack] };
     const giving = { ...router, route: async () => handedBack };
-    const slice = [1, 2, 3].map((offset) => delivery(offset));
-    const outcomes = await routed({ inner, router: giving }).processSlice!(slice);
+    const slice = [1, 2, 3].map((offset) => call(offset));
+    const outcomes = await new FailureRoutingStep(inner, { router: giving }).processSlice(slice);
     expect(outcomes).toEqual([succeeded, handedBack, handedBack]);
   });
 
   it('in which nothing has failed waits as whoever gave it back does', async () => {
     const answers = [succeeded, handedBack, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
-    const slice = [1, 2, 3].map((offset) => delivery(offset));
+    const slice = [1, 2, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual(answers);
   });
 
   it('ends at a record that stays', async () => {
     const inner = new Slices((offset) => (offset === 91 ? bad : succeeded));
-    const slice = [90, 91, 92].map((offset) => delivery(offset));
+    const slice = [90, 91, 92].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, bad, handedBack]);
   });
 
   it('keeps from its handler what that is not to see', async () => {
     const inner = new Slices(() => succeeded);
     const slice = [
-      delivery(1),
-      delivery(2, {}, 99),
-      delivery(3, { pendingRouting: bad }),
-      delivery(4),
-      delivery(5),
-      delivery(95, { pendingRouting: bad }),
-      delivery(96),
+      call(1),
+      call(2, {}, 99),
+      call(3, { pendingRouting: bad }),
+      call(4),
+      call(5),
+      call(95, { pendingRouting: bad }),
+      call(96),
     ];
-    expect(await stretchesOf(inner, slice)).toEqual([
+    expect(await segmentsOf(inner, slice)).toEqual([
       ['succeeded'],
       ['discarded'],
       ['retried'],
@@ -198,16 +193,16 @@ describe('A slice', () => {
   it('of which only the first were handled is not given back', async () => {
     const inner = {
       process: () => succeeded,
-      processSlice: ([first]: readonly Delivery[]) => [
-        first!.record.offset === 1 ? bad : succeeded,
+      processSlice: ([first]: readonly RecordCall[]) => [
+        first!.delivery.record.offset === 1 ? bad : succeeded,
       ],
     };
-    const slice = [1, 2, 3].map((offset) => delivery(offset));
-    expect(await stretchesOf(inner, slice)).toEqual([['retried'], ['succeeded'], ['succeeded']]);
+    const slice = [1, 2, 3].map((offset) => call(offset));
+    expect(await segmentsOf(inner, slice)).toEqual([['retried'], ['succeeded'], ['succeeded']]);
   });
 
   it('of which none was handled has no outcomes', async () => {
     const inner = { process: () => succeeded, processSlice: () => [] };
-    expect(await run(inner, [delivery(1), delivery(2)])).toEqual([]);
+    expect(await run(inner, [call(1), call(2)])).toEqual([]);
   });
 });

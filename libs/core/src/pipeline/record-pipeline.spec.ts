@@ -14,10 +14,11 @@ import {
   errorOf,
   handler,
   now,
+  pipelineParts,
   processorOf,
   recordingLogger,
 } from './pipeline.spec-support.js';
-import type { ResilienceDecorator } from './resilience/resilience-decorator.js';
+import { recordPipelineSteps } from './record-pipeline.js';
 
 const succeeded = { kind: 'succeeded' };
 
@@ -49,9 +50,11 @@ describe('a delivery becomes an outcome', () => {
       { name: 'slow', deserialize: () => Promise.resolve('text') },
       () => Promise.reject(new Error('a step broke')),
     ],
-  ])('that is a failure where a step breaks, prepared %s', async (_, deserializer, invoke) => {
-    const resilience = { invoke } as unknown as ResilienceDecorator;
-    const processor = processorOf([keep], { resilience, deserializer });
+  ])('that is a failure where a step breaks, prepared %s', async (_, deserializer, process) => {
+    const parts = { deserializer };
+    const steps = recordPipelineSteps(pipelineParts([keep], parts));
+    const broken = { process, processSlice: () => [] };
+    const processor = processorOf([keep], parts, { ...steps, handler: () => broken });
     const outcome = await processor.process(deliveryOf({ value: 'text' }));
     expect(errorOf(outcome).message).toBe('a step broke');
   });

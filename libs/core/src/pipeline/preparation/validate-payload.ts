@@ -1,3 +1,4 @@
+import type { HandlerDefinition } from '../../discovery/exploring/handler-definition.js';
 import type {
   PayloadType,
   StandardResult,
@@ -5,11 +6,38 @@ import type {
 } from '../../discovery/decorators/payload-type.js';
 import { validateAsClass, type PayloadClass } from './validate-as-class.js';
 import { invalidPayload } from './invalid-payload.js';
-import { isPromiseLike } from '../is-promise-like.js';
+import { isPromiseLike } from '../and-then.js';
+import type { PreparationStep, Prepared } from '../pipeline-step.js';
+import type { RecordCall } from '../record-call.js';
 import { quotesPayload } from './quotes-payload.js';
 
-/** The value as its class or schema makes it; throws, or rejects with, PayloadValidationException. `handler` is for its message. */
-export function validatePayload(type: PayloadType, value: unknown, handler: string): unknown {
+/**
+ * Gives the handler the value as its payload class or schema makes it. Throws or rejects with a
+ * PayloadValidationException. undefined if no handler declares a payload.
+ */
+export function validatePayload(
+  handlers: readonly HandlerDefinition[],
+): PreparationStep | undefined {
+  return handlers.some(({ payload }) => payload !== undefined) ? validateCall : undefined;
+}
+
+function validateCall(call: RecordCall): Prepared | Promise<Prepared> {
+  const { delivery, handler, record, value } = call;
+  // A tombstone has no payload to validate.
+  if (handler.payload === undefined || delivery.record.value === null) return undefined;
+  const payload = validated(handler.payload, value, handler.origin);
+  if (isPromiseLike(payload)) return setPayloadLater(call, payload);
+  call.record = record.withValue(payload);
+  return undefined;
+}
+
+async function setPayloadLater(call: RecordCall, payload: PromiseLike<unknown>): Promise<Prepared> {
+  call.record = call.record.withValue(await payload);
+  return undefined;
+}
+
+/** `handler` names the handler in the message of the error. */
+function validated(type: PayloadType, value: unknown, handler: string): unknown {
   return isStandardSchema(type)
     ? validateWithSchema(type, value, handler)
     : validateAsClass(type as PayloadClass, value, handler);

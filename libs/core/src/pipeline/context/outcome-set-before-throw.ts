@@ -1,12 +1,12 @@
 import { HandlerRefusedException } from '../../errors/handler-errors.js';
 import { read, textOf } from '../../failures/faults/thrown.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import type { ReadyRecord } from './preparation.js';
+import type { RecordCall } from '../record-call.js';
 import { toError } from '../to-error.js';
 
 /** What the handler said of its record counts more than what it threw after it. undefined: it said nothing. */
 export function outcomeSetBeforeThrow(
-  { context }: Pick<ReadyRecord, 'context'>,
+  { context }: Pick<RecordCall, 'context'>,
   thrown: unknown,
 ): Outcome | undefined {
   const outcome = context.outcomeAfterThrow();

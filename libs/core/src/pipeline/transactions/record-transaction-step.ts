@@ -1,27 +1,27 @@
 import type { Outcome } from '../../model/outcomes/outcome.js';
-import type { HandlerStep, RecordSource, SliceCall } from '../dispatch/handler-step.js';
-import type { ReadyRecord } from '../dispatch/preparation.js';
+import type { PipelineStep } from '../pipeline-step.js';
+import type { RecordCall } from '../record-call.js';
 import type { SliceTransactions } from './slice-transactions.js';
 
 /**
  * Inside the idempotency step: a record is marked as done after its transaction is committed, so
  * each call of a handler has a transaction of its own.
  */
-export class TransactionStep implements HandlerStep {
+export class RecordTransactionStep implements PipelineStep {
   constructor(
-    private readonly next: HandlerStep,
+    private readonly next: PipelineStep,
     private readonly transactions: Pick<SliceTransactions, 'settle'>,
   ) {}
 
-  async invoke(ready: ReadyRecord, source: RecordSource): Promise<Outcome> {
-    const { delivery } = ready;
-    const outcome = await this.next.invoke(ready, source);
+  async process(call: RecordCall): Promise<Outcome> {
+    const { delivery } = call;
+    const outcome = await this.next.process(call);
     const [settled = outcome] = await this.transactions.settle([{ delivery, outcome }]);
     return settled;
   }
 
-  async invokeSlice(slice: readonly ReadyRecord[], call: SliceCall): Promise<readonly Outcome[]> {
-    const outcomes = await this.next.invokeSlice(slice, call);
+  async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
+    const outcomes = await this.next.processSlice(slice);
     return this.transactions.settle(
       outcomes.map((outcome, index) => ({ delivery: slice[index]!.delivery, outcome })),
     );

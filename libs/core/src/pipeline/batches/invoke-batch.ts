@@ -2,14 +2,14 @@ import { BatchProcessingException } from '../../errors/handler-errors.js';
 import { throwIfFailed } from '../../errors/result-errors.js';
 import { isConsumerResult } from '../../model/outcomes/consumer-result.js';
 import { handedBack, type Outcome } from '../../model/outcomes/outcome.js';
-import type { ReadyRecord } from './preparation.js';
-import { isPromiseLike } from '../is-promise-like.js';
-import { outcomeSetBeforeThrow } from './outcome-set-before-throw.js';
+import type { RecordCall } from '../record-call.js';
+import { isPromiseLike } from '../and-then.js';
+import { outcomeSetBeforeThrow } from '../context/outcome-set-before-throw.js';
 import { failedWith, toError } from '../to-error.js';
 
 /** Calls the handler of all these records once. Never throws. */
 export function invokeBatch(
-  batch: readonly ReadyRecord[],
+  batch: readonly RecordCall[],
 ): readonly Outcome[] | Promise<readonly Outcome[]> {
   const handler = batch[0]?.handler;
   if (!handler) return [];
@@ -26,7 +26,7 @@ export function invokeBatch(
 }
 
 async function outcomesAfterPromise(
-  batch: readonly ReadyRecord[],
+  batch: readonly RecordCall[],
   result: PromiseLike<unknown>,
 ): Promise<readonly Outcome[]> {
   try {
@@ -37,7 +37,7 @@ async function outcomesAfterPromise(
 }
 
 /** Throws where the answer says that the batch as a whole failed. */
-function outcomesAfterReturn(batch: readonly ReadyRecord[], answer: unknown): readonly Outcome[] {
+function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): readonly Outcome[] {
   const results = resultsOf(batch, answer);
   if (!results) {
     throwIfFailed(answer);
@@ -54,7 +54,7 @@ function outcomesAfterReturn(batch: readonly ReadyRecord[], answer: unknown): re
 }
 
 /** One result for each record; undefined where the handler answered something else. */
-function resultsOf(batch: readonly ReadyRecord[], answer: unknown): readonly unknown[] | undefined {
+function resultsOf(batch: readonly RecordCall[], answer: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(answer) || !answer.some(isConsumerResult)) return undefined;
   if (answer.length === batch.length) return answer;
   throw new TypeError(
@@ -62,7 +62,7 @@ function resultsOf(batch: readonly ReadyRecord[], answer: unknown): readonly unk
   );
 }
 
-function outcomesAfterThrow(batch: readonly ReadyRecord[], error: unknown): readonly Outcome[] {
+function outcomesAfterThrow(batch: readonly RecordCall[], error: unknown): readonly Outcome[] {
   const failedIndex = failedIndexOf(batch, error);
   if (failedIndex === undefined) return outcomesWithoutFailedIndex(batch, error);
   return batch.map((ready, index) => {
@@ -76,7 +76,7 @@ function outcomesAfterThrow(batch: readonly ReadyRecord[], error: unknown): read
  * again, one by one, but those that the handler has decided about.
  */
 function outcomesWithoutFailedIndex(
-  batch: readonly ReadyRecord[],
+  batch: readonly RecordCall[],
   error: unknown,
 ): readonly Outcome[] {
   const outcomes = batch.map(ownOutcomeOrHandedBack);
@@ -88,11 +88,11 @@ function outcomesWithoutFailedIndex(
   );
 }
 
-function ownOutcomeOrHandedBack({ context }: ReadyRecord): Outcome {
+function ownOutcomeOrHandedBack({ context }: RecordCall): Outcome {
   return context.outcomeAfterThrow() ?? handedBack;
 }
 
-function failedIndexOf(batch: readonly ReadyRecord[], error: unknown): number | undefined {
+function failedIndexOf(batch: readonly RecordCall[], error: unknown): number | undefined {
   if (batch.length === 1) return 0;
   const index = error instanceof BatchProcessingException ? error.failedIndex : -1;
   return Number.isInteger(index) && index >= 0 && index < batch.length ? index : undefined;

@@ -2,10 +2,10 @@ import { UseGuards, type CanActivate } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { IsInt } from 'class-validator';
-import { EventHandler } from '../../discovery/decorators/event-handler.js';
-import { HandlerExplorer } from '../../discovery/exploring/handler-explorer.js';
-import { Payload } from '../../discovery/decorators/parameters.js';
-import { deliveryOf, errorOf, processorOf } from '../pipeline.spec-support.js';
+import { EventHandler } from '../discovery/decorators/event-handler.js';
+import { HandlerExplorer } from '../discovery/exploring/handler-explorer.js';
+import { Payload } from '../discovery/decorators/parameters.js';
+import { deliveryOf, errorOf, processorOf } from './pipeline.spec-support.js';
 
 class Order {
   @IsInt()

@@ -16,9 +16,8 @@ import {
   retryOf,
   Unlucky,
 } from '../pipeline.spec-support.js';
-import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
-import { ResilienceDecorator } from './resilience-decorator.js';
-import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
+import { CircuitBreakerConfigFactory } from '../resilience/circuit-breaker-config-factory.js';
+import { SlidingCircuitBreaker } from '../resilience/sliding-circuit-breaker.js';
 
 const succeeded = { kind: 'succeeded' };
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
@@ -80,8 +79,7 @@ function worldOf(
   });
   const config = new CircuitBreakerConfigFactory().create(binding)!;
   const breaker = new SlidingCircuitBreaker(config, runtime, logger);
-  const resilience = new ResilienceDecorator({ binding, breaker, runtime, logger });
-  const parts = { binding, resilience, runtime, logger };
+  const parts = { binding, breaker, runtime, logger };
   const processor = processorOf([keep(options)], parts);
   const slices = processorOf([batched(options)], parts);
   return {
