@@ -8,16 +8,16 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
 }
 
 /**
- * Calls `next` at once with a value, and later with what a promise resolves to. A record whose
+ * Calls `proceed` at once with a value, and later with what a promise resolves to. A record whose
  * handler returns no promise therefore costs no promise anywhere in the pipeline. `context` is
- * passed on to `next`, so that a step can keep one function and creates no closure per record.
+ * passed on to `proceed`, so that a step can keep one function and creates no closure per record.
  */
 export function andThen<T, C, R>(
   value: T | PromiseLike<T>,
-  next: (value: T, context: C) => R | Promise<R>,
+  proceed: (value: T, context: C) => R | Promise<R>,
   context: C,
 ): R | Promise<R> {
   return isPromiseLike(value)
-    ? Promise.resolve(value).then((resolved) => next(resolved, context))
-    : next(value, context);
+    ? Promise.resolve(value).then((resolved) => proceed(resolved, context))
+    : proceed(value, context);
 }

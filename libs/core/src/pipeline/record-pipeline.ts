@@ -76,7 +76,7 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
           ? new PrepareSliceStep(next, preparation)
           : new PrepareRecordStep(next, preparation),
       store !== 'none' && ((next) => new IdempotencyInterceptor(next, { binding, store, runtime })),
-      // A record is marked as done after its transaction, because a lost mark only costs a second call.
+      // Inside the idempotency step: a mark before a commit that fails would lose the record.
       store !== 'none' && transactions && ((next) => new RecordTransactionStep(next, transactions)),
     ]),
     // Before each call of the handler, so also before each retry.

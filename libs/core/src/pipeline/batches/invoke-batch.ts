@@ -36,7 +36,7 @@ async function outcomesAfterPromise(
   }
 }
 
-/** Throws where the answer says that the batch as a whole failed. */
+/** Throws if the answer says that the batch as a whole failed. */
 function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): readonly Outcome[] {
   const results = resultsOf(batch, answer);
   if (!results) {
@@ -53,7 +53,7 @@ function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): rea
   });
 }
 
-/** One result for each record; undefined where the handler answered something else. */
+/** Returns the result of each record, or undefined if the handler answered something else. */
 function resultsOf(batch: readonly RecordCall[], answer: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(answer) || !answer.some(isConsumerResult)) return undefined;
   if (answer.length === batch.length) return answer;
@@ -72,8 +72,8 @@ function outcomesAfterThrow(batch: readonly RecordCall[], error: unknown): reado
 }
 
 /**
- * Nobody knows which record it was, and the first must not pay for another's fault: all come
- * again, one by one, but those that the handler has decided about.
+ * The error names no record, and the first record must not be blamed for another. All records are
+ * delivered again, one by one, except those that the handler has already decided about.
  */
 function outcomesWithoutFailedIndex(
   batch: readonly RecordCall[],

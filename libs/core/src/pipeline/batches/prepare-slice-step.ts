@@ -17,7 +17,7 @@ export class PrepareSliceStep implements PipelineStep {
     private readonly preparation: Preparation,
   ) {}
 
-  /** A slice of one. */
+  /** Passes the record on as a slice of one. */
   process(call: RecordCall): Outcome | Promise<Outcome> {
     return andThen(this.processSlice([call]), firstOutcome, undefined);
   }

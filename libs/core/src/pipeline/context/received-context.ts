@@ -13,19 +13,19 @@ import { copyRecord } from './copy-record.js';
 import { RecordLogger } from './record-logger.js';
 import { RecordOutputs } from '../transactions/record-outputs.js';
 
-/** What the contexts of all records of a binding share. */
+/** Data that the contexts of all records of a binding share. */
 export interface ContextSource {
   readonly binding: ResolvedBinding;
   readonly logger: DriverLogger;
   readonly eventTypeOf: EventTypeSource;
-  /** Where the records come from: 0 is the main topic. */
+  /** The topic that the records come from: 0 is the main topic. */
   readonly tier: number;
 }
 
-/** Where the handler throws after it, the record is neither a success nor a failure. */
+/** If the handler throws after acknowledge(), the record is neither a success nor a failure. */
 const acknowledged: Outcome = Object.freeze({ kind: 'discarded', reason: 'acknowledged' });
 
-/** The context of one delivery. What nobody asks for is never made. */
+/** The context of one call of a handler. Parts of it are created at first access. */
 export class ReceivedContext implements EventContext {
   readonly #source: ContextSource;
   readonly #delivery: Delivery;
@@ -37,7 +37,10 @@ export class ReceivedContext implements EventContext {
   #outcome: Outcome | undefined;
   #isClosed = false;
 
-  /** Each call of the handler has a context of its own: what is left of an earlier one has no say in it. */
+  /**
+   * Each call of the handler gets a context of its own, so that a late callback of an earlier call
+   * cannot change its outcome.
+   */
   constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
     this.#source = source;
     this.#delivery = delivery;
@@ -61,7 +64,10 @@ export class ReceivedContext implements EventContext {
     return this.#source.eventTypeOf(this.#delivery.record, this.#value);
   }
 
-  /** What was handed back is no attempt. In a tier each hop is a delivery, and its record tells of those before. */
+  /**
+   * Counts the attempts. A record that was handed back is no attempt. In a retry topic each hop is
+   * a delivery, and the headers of the record tell how many there were before.
+   */
   get attempt(): DeliveryAttempt {
     const { record, redeliveries, failures = redeliveries, calls = failures } = this.#delivery;
     const { tier } = this.#source;
@@ -121,7 +127,9 @@ export class ReceivedContext implements EventContext {
     this.#setOutcome('handBack()', { kind: 'handed-back', delayMs });
   }
 
-  /** What the handler that returned has made of its record. Nothing changes it afterwards. */
+  /**
+   * Returns the outcome of a handler that returned. Later calls of the context do not change it.
+   */
   outcomeAfterReturn(): Outcome {
     this.#close();
     if (this.#outcome === acknowledged) return this.#withOutputs(succeeded);
@@ -129,7 +137,10 @@ export class ReceivedContext implements EventContext {
     return this.#source.binding.ack === 'manual' ? handedBack : this.#withOutputs(succeeded);
   }
 
-  /** The same for one that threw: undefined where the error decides. A record that was to be given back is not, after a failure. */
+  /**
+   * Returns the outcome of a handler that threw, or undefined if the error decides. After a
+   * failure, handBack() has no effect.
+   */
   outcomeAfterThrow(): Outcome | undefined {
     this.#close();
     if (this.#outcome === acknowledged) return this.#withOutputs(acknowledged);
@@ -146,7 +157,7 @@ export class ReceivedContext implements EventContext {
     return outputs.length === 0 ? outcome : ({ ...outcome, outputs } as Outcome);
   }
 
-  /** The last word counts, but nothing takes an acknowledgement back. */
+  /** Keeps the last outcome that the handler asked for, but never takes an acknowledgement back. */
   #setOutcome(word: string, outcome: Outcome): void {
     if (this.#isClosed) {
       this.log.warn(`${word} came after the handler had returned: it has no effect any more.`);

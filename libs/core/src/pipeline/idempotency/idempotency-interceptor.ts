@@ -9,7 +9,9 @@ import {
   type RecordClaimsOptions,
 } from './record-claims.js';
 
-/** The key of an earlier record of its slice: whatever becomes of that one decides. */
+/**
+ * A record with the key of an earlier record of its slice. The outcome of the earlier one decides.
+ */
 interface DuplicateInSlice {
   readonly kind: 'repeats';
   readonly earlier: number;
@@ -17,7 +19,7 @@ interface DuplicateInSlice {
 
 type ClaimResult = Claim | DuplicateInSlice | Outcome;
 
-/** Around breaker(retry(handler)): a record whose handler has succeeded does not reach it again. */
+/** Keeps a record from its handler if the handler has already succeeded with it. */
 export class IdempotencyInterceptor implements PipelineStep {
   readonly #claims: RecordClaims;
 
@@ -33,12 +35,12 @@ export class IdempotencyInterceptor implements PipelineStep {
     if (typeof key !== 'string') return key;
     const claim = await this.#claims.claim(key, call);
     if (claim.kind !== 'claimed') return claim;
-    // A claim takes its time, and a pause promises that nothing reaches a handler after it.
+    // The claim took time. After a pause no record may reach a handler.
     const outcome = isCancelled(call.delivery) ? handedBack : await this.next.process(call);
     return this.#claims.settle(claim, outcome);
   }
 
-  /** Up to the first record that has to wait; those behind it are not handled before it. */
+  /** Handles the records up to the first one that has to wait, so that no record overtakes it. */
   async processSlice(slice: readonly RecordCall[]): Promise<readonly Outcome[]> {
     const entries = await this.#entriesOf(slice);
     const stop = entries.findIndex((entry) => !isPassable(entry));
@@ -70,7 +72,7 @@ export class IdempotencyInterceptor implements PipelineStep {
     return this.next.processSlice(slice);
   }
 
-  /** Those without an outcome were claimed and not handled. */
+  /** Releases the claims without an outcome: their records were not handled. */
   async #settle(
     claims: readonly Claim[],
     outcomes: readonly Outcome[],

@@ -8,13 +8,13 @@ import { createRecordKeys, type RecordKeys } from './record-key.js';
 import { StoreCalls } from './store-calls.js';
 import { UnmarkedRecords } from './unmarked-records.js';
 
-/** The record belongs to who holds this, for as long as its lease lasts. */
+/** The right to handle a record, until its lease ends. */
 export interface Claim {
   readonly kind: 'claimed';
   readonly key: string;
   readonly owner: string;
   readonly call: RecordCall;
-  /** By the monotonic clock. */
+  /** A time of the monotonic clock. */
   readonly since: number;
 }
 
@@ -29,7 +29,7 @@ export const alreadyProcessed: Outcome = Object.freeze({
   reason: 'already-processed',
 });
 
-/** Until somebody who has begun the record, or his lease, has ended: as often it is asked again. */
+/** The longest delay until the store is asked again for a record that another owner is handling. */
 const MAX_CLAIM_RETRY_MS = 1_000;
 
 /**
@@ -61,7 +61,10 @@ export class RecordClaims {
     this.#instance = runtime.uuid();
   }
 
-  /** A record without a key is a bad message: to handle it all the same would be to handle it twice in silence. */
+  /**
+   * Returns the key of the record. A record without a key is a bad message: without a key it could
+   * silently be handled twice.
+   */
   keyOf(call: RecordCall): string | FailedOutcome {
     try {
       return this.#keys(call);
@@ -70,7 +73,7 @@ export class RecordClaims {
     }
   }
 
-  /** The claim, or what becomes of the record without its handler. */
+  /** Claims the record. Returns an outcome instead if the record must not reach its handler. */
   async claim(key: string, call: RecordCall): Promise<Claim | Outcome> {
     if (this.#unmarked.has(key)) return this.#complete(key, succeeded, call);
     const { leaseMs } = this.#binding.idempotency;
@@ -94,7 +97,7 @@ export class RecordClaims {
     }
   }
 
-  /** What is done is marked, whatever else is free again. What went wrong at the store is in the outcome. */
+  /** Marks a record that is done, and releases any other. The outcome tells if the store failed. */
   async settle(claim: Claim, outcome: Outcome): Promise<Outcome> {
     const { key, call } = claim;
     this.#warnIfLeaseExceeded(claim);
@@ -129,7 +132,7 @@ export class RecordClaims {
     }
   }
 
-  /** Told once until the store answers again. */
+  /** Logs the outage once, until the store answers again. */
   #processWithoutClaim(claim: Claim, error: unknown): Claim {
     if (!this.#isStoreDown)
       this.#warn(
@@ -156,7 +159,10 @@ export class RecordClaims {
   }
 }
 
-/** No call of the handler has failed: the record is delivered again here, and goes to no other topic. */
+/**
+ * Returns a failure that delivers the record again instead of routing it, because no call of the
+ * handler has failed.
+ */
 function storeUnavailable(error: unknown): FailedOutcome {
   return { kind: 'failed', error: toError(error), attempts: 0, ending: 'delivered-again' };
 }

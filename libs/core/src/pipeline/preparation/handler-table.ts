@@ -3,7 +3,7 @@ import { handlerConflicts } from '../../discovery/exploring/handler-conflicts.js
 import type { HandlerDefinition } from '../../discovery/exploring/handler-definition.js';
 import { HandlerDiscoveryException } from '../../errors/handler-errors.js';
 
-/** The handlers of one binding by the type they take. */
+/** The handlers of one binding by event type. */
 export class HandlerTable {
   readonly #byType = new Map<string, HandlerDefinition>();
   readonly #catchAll: HandlerDefinition | undefined;
@@ -17,7 +17,7 @@ export class HandlerTable {
     this.#catchAll = handlers.find(({ type }) => type === undefined);
   }
 
-  /** Without types there is nothing to read from a record. */
+  /** True if a handler has a type. Otherwise the type of a record need not be read. */
   get isTyped(): boolean {
     return this.#byType.size > 0;
   }

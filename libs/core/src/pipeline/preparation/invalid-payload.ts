@@ -1,6 +1,9 @@
 import { PayloadValidationException } from '../../errors/handler-errors.js';
 
-/** Issues name fields and rules, not values: they go into headers and logs. */
+/**
+ * Creates the error for a payload that its handler does not accept. Issues name fields and rules,
+ * not values, because they go to headers and logs.
+ */
 export function invalidPayload(
   handler: string,
   issues: readonly string[],

@@ -1,12 +1,18 @@
 const WORD = /[\p{L}\p{N}_]/u;
 
-/** Whether the message repeats, as a word of its own, a text or a number that is anywhere in the value. */
+/**
+ * Returns whether the message contains, as a whole word, a text or a number that is anywhere in the
+ * value.
+ */
 export function quotesPayload(message: string, value: unknown): boolean {
   for (const text of textsIn(value)) if (containsWord(message, text)) return true;
   return false;
 }
 
-/** Not by recursion: whoever sends the payload decides how deep it is. */
+/**
+ * Yields all texts and numbers in the value. A loop instead of recursion, because the sender
+ * decides how deep the payload is.
+ */
 function* textsIn(value: unknown): Generator<string> {
   const waiting = [value];
   const seen = new Set<unknown>();

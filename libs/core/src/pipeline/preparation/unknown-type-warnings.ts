@@ -1,10 +1,10 @@
 import type { DriverLogger } from '@nest-event-bus/broker';
 
-/** Types come out of records: neither their number nor their length is in our hands. */
+/** Limits for the types in records, whose number and length the sender decides. */
 const MAX_TYPES = 1_000;
 const MAX_TYPE_LENGTH = 100;
 
-/** Warns of each type that no handler takes, once. */
+/** Logs each event type that has no handler, once. */
 export class UnknownTypeWarnings {
   readonly #seen = new Set<string>();
 

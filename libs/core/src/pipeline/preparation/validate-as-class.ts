@@ -4,13 +4,16 @@ import { invalidPayload } from './invalid-payload.js';
 
 export type PayloadClass = new () => object;
 
-/** A class may say nothing about its properties. The rejected payload stays out of the errors. */
+/** A payload class may have no rules at all. The errors must not contain the rejected payload. */
 const OPTIONS = Object.freeze({
   forbidUnknownValues: false,
   validationError: { target: false, value: false },
 });
 
-/** Always asynchronous: class-validator leaves asynchronous rules out when it is asked synchronously. */
+/**
+ * Validates asynchronously, because class-validator skips asynchronous rules in a synchronous
+ * validation.
+ */
 export async function validateAsClass(
   type: PayloadClass,
   value: unknown,
@@ -20,7 +23,8 @@ export async function validateAsClass(
     const found = Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
     throw invalidPayload(handler, [`expected an object, found ${found}`]);
   }
-  // What a typed format has made already stays what it is, a subclass included: no rule is applied twice.
+  // A value that a typed format has already turned into an instance, also of a subclass, is not
+  // transformed twice.
   const instance = value instanceof type ? value : toInstance(type, value, handler);
   const issues = await validate(instance, OPTIONS);
   if (issues.length === 0) return instance;
@@ -30,7 +34,9 @@ export async function validateAsClass(
   );
 }
 
-/** A transformation of the payload's own class that fails, fails because of the payload. */
+/**
+ * Creates the instance. If a transformation of the payload class throws, the payload is to blame.
+ */
 function toInstance(type: PayloadClass, value: object, handler: string): object {
   try {
     return plainToInstance(type, value);

@@ -43,7 +43,7 @@ function validated(type: PayloadType, value: unknown, handler: string): unknown 
     : validateAsClass(type as PayloadClass, value, handler);
 }
 
-/** Some schemas are functions as well, so classes are what is left. */
+/** Recognises schemas, of which some are functions. Everything else is a class. */
 function isStandardSchema(type: PayloadType): type is StandardSchema {
   return '~standard' in type;
 }
@@ -82,7 +82,10 @@ function partOf(value: unknown, key: PropertyKey): unknown {
     : undefined;
 }
 
-/** In the place of words that repeat what was refused. Not in the standard, but many have one of these. */
+/**
+ * Returns a message that does not quote the refused value. `code` and `type` are not in the
+ * standard, but many schemas have one of them.
+ */
 function redactedMessage(issue: object, refused: unknown): string {
   const { code, type } = issue as Readonly<Record<string, unknown>>;
   const told = [code, type].find((each) => typeof each === 'string' && each !== '');

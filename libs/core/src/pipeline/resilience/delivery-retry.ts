@@ -10,8 +10,8 @@ import type { RetryConfig } from './retry-config-factory.js';
 import { decideRetry, failedOutcomeOf, type FailedCall } from './retry-decision.js';
 
 /**
- * The calls of one delivery. In the place of cockatiel's own retry policy, whose sleep cannot be
- * aborted and knows no clock but the system's.
+ * Retries the calls of one delivery. It replaces the retry policy of cockatiel, whose sleep cannot
+ * be aborted and always uses the system clock.
  */
 export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   constructor(
@@ -54,7 +54,7 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
     history: Pick<FailedOutcome, 'failedSince' | 'hasVaried'>,
   ): Promise<void> {
     const { config, delivery, runtime } = this;
-    // What a handler throws because its work was called off is no failure.
+    // An error that a handler throws because its work was cancelled is no failure.
     if (delivery.signal.aborted) throw new StopRetrying(handedBack);
     const decision = decideRetry(config, failedCall({ config, delivery, runtime, error, call }));
     switch (decision.kind) {
@@ -70,7 +70,10 @@ export class DeliveryRetry extends DeliveryPolicy<IRetryContext> {
   }
 }
 
-/** In which way a call failed. An error may be a proxy, or have getters that throw. */
+/**
+ * Returns the name and message of an error, to compare failures. The error may be a proxy, or have
+ * getters that throw.
+ */
 function failureSignature(error: Error): string {
   return `${textOf(read(error, 'name'))}\n${textOf(read(error, 'message'))}`;
 }
@@ -97,12 +100,18 @@ export function failedCall({
   };
 }
 
-/** A clock that is set while a handler runs must not end its retries. */
+/**
+ * Returns the time since the slice began, by the monotonic clock if possible: setting the system
+ * clock while a handler runs must not end its retries.
+ */
 function elapsedMsOf({ receivedAt, readySince }: Delivery, runtime: Runtime): number {
   return readySince === undefined ? runtime.now() - receivedAt : runtime.monotonic() - readySince;
 }
 
-/** For who does not wait but only looks: a signal would cost more than the look. */
+/**
+ * Returns whether the wait signal is aborted, without creating it: a signal costs more than this
+ * check.
+ */
 export function isCancelled(delivery: Delivery): boolean {
   return delivery.isCancelled ?? waitSignalOf(delivery).aborted;
 }

@@ -18,16 +18,17 @@ export type ErrorJudgement = 'permanent' | 'refused' | 'not-retried' | 'retryabl
 export type ErrorJudge = (error: Error) => ErrorJudgement;
 
 /**
- * Of the two lists the closer match decides: "retry nothing but timeouts" and "all but timeouts"
- * can both be said. Where both match equally the call is not repeated.
+ * Creates the function that decides whether a failed call may be repeated. If both exception lists
+ * match, the closer match decides. So "retry nothing but timeouts" and "retry all but timeouts" are
+ * both possible. If both match equally, the call is not repeated.
  *
- * Where neither list says anything, what is known of errors does: of a bad message, one call is
- * enough. Such a call says nothing about what the handler needs, so the circuit does not count it.
- * A token that has expired therefore opens no circuit, since an HTTP 401 is the message's fault by
- * default: who wants that says `retryableExceptions: [{ status: 401 }]`.
+ * If neither list matches, the kind of the error decides. A bad message gets one call. Such a call
+ * says nothing about the dependencies of the handler, so the circuit breaker does not count it. An
+ * HTTP 401 is a fault of the message by default, so an expired token does not open the circuit. To
+ * change that, set `retryableExceptions: [{ status: 401 }]`.
  *
- * Where a record goes after its calls is said elsewhere: `exceptionRouting` and
- * `skipToTierMapping` change nothing about how often its handler is called.
+ * The number of calls does not depend on `exceptionRouting` and `skipToTierMapping`. They only
+ * decide where the record goes afterwards.
  */
 export function createErrorJudge(
   { name, retry }: Pick<ResolvedBinding, 'name' | 'retry'>,

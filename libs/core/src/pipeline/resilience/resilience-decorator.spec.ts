@@ -23,7 +23,6 @@ import {
   retryOf,
   Unlucky,
 } from '../pipeline.spec-support.js';
-import { failedWith } from '../to-error.js';
 import { CircuitBreakerConfigFactory } from './circuit-breaker-config-factory.js';
 import { SlidingCircuitBreaker } from './sliding-circuit-breaker.js';
 

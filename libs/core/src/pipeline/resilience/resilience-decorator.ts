@@ -32,7 +32,7 @@ export interface ResilienceOptions {
   readonly runtime: Runtime;
 }
 
-/** The call that the breaker, where there is one, has admitted. */
+/** A call that was admitted, by the breaker if there is one. */
 interface AdmittedCall {
   readonly permit: Permit;
   readonly startedAt: number;
@@ -41,17 +41,18 @@ interface AdmittedCall {
 const UNGUARDED: Permit = 0;
 
 /**
- * Never tried, so nothing is counted; it comes again. The wait is of a fixed length: one that grew
- * during an outage would hold partitions up after the circuit has closed.
+ * The outcome while the circuit is open. There was no call, so nothing is counted, and the record
+ * is delivered again. The delay is fixed: one that grew during the outage would still hold up
+ * partitions after the circuit has closed.
  */
 const retryWhileOpen: Outcome = Object.freeze({ kind: 'handed-back', delayMs: 500 });
 
 /**
- * breaker(retry(handler)), around one record or one slice.
+ * breaker(retry(handler)) for one record or one slice.
  *
- * The first call is made directly, and its success told to the breaker directly: no promise, no
- * closure, no policy. Only a call that failed pays for cockatiel. Without a breaker nothing of it
- * is there, not even the clock is read.
+ * The first call bypasses cockatiel, and reports its success directly to the breaker: no promise,
+ * no closure, no policy. Only a failed call pays for cockatiel. Without a breaker not even the
+ * clock is read.
  */
 export class ResilienceDecorator implements PipelineStep {
   readonly #binding: string;
@@ -98,7 +99,10 @@ export class ResilienceDecorator implements PipelineStep {
     );
   }
 
-  /** Not awaited: an async function for each record would take more time than the breaker and the retries. */
+  /**
+   * Uses `then` instead of `await`: an async function per record would take more time than the
+   * breaker and the retries.
+   */
   #concludeLater(
     result: PromiseLike<unknown>,
     call: RecordCall,
@@ -120,7 +124,10 @@ export class ResilienceDecorator implements PipelineStep {
     return outcome;
   }
 
-  /** The policies see the first call as one of theirs: it fails with what it failed with. */
+  /**
+   * Retries after the first call has failed. For the policies the first call is one of theirs,
+   * which throws the same error.
+   */
   async #retryAfter(
     firstError: unknown,
     firstCall: RecordCall,
@@ -178,7 +185,7 @@ export class ResilienceDecorator implements PipelineStep {
   #applyRetryDecision(delivery: Delivery, failed: FailedOutcome): Outcome {
     if (delivery.signal.aborted) return handedBack;
     const { error } = failed;
-    // Whoever gave it knows more than the error tells.
+    // An ending that is already set knows more than the error tells.
     if (failed.ending !== undefined) return failed;
     const config = this.#sliceRetry;
     const decision = decideRetry(
@@ -189,8 +196,9 @@ export class ResilienceDecorator implements PipelineStep {
   }
 
   /**
-   * Where the circuit pauses the binding, it decides when the record is tried again. A backoff of
-   * its own, which grew during the outage, would hold its partition up after the circuit has closed.
+   * Removes the backoff of a record if the circuit breaker pauses its binding: then the breaker
+   * decides when the record is tried again. A backoff that grew during the outage would still hold
+   * up the partition after the circuit has closed.
    */
   #withCircuitBreakerDelay(outcome: Outcome): Outcome {
     const breaker = this.#breaker;
@@ -207,14 +215,20 @@ export class ResilienceDecorator implements PipelineStep {
   }
 }
 
-/** A bad message among them says nothing of what the handler needs, and must not hide what another failure says. */
+/**
+ * Returns the outcome that the breaker counts for a slice: the first failure that it counts at all.
+ * A bad message must not hide the failure of a dependency.
+ */
 function decisiveOutcome(outcomes: readonly Outcome[]): Outcome {
   const failed = outcomes.filter(({ kind }) => kind === 'failed');
   const counted = failed.find((outcome) => callResultOf(outcome) === 'failed');
   return counted ?? failed[0] ?? outcomes.at(-1) ?? succeeded;
 }
 
-/** Those that were made before it could not be prepared for another one count; its error is not theirs. */
+/**
+ * Adds the calls that were made before the preparation failed. Their errors differ from that of the
+ * preparation.
+ */
 function withCalls(outcome: Outcome, calls: number): Outcome {
   return outcome.kind === 'failed' ? { ...outcome, attempts: calls, hasVaried: true } : outcome;
 }

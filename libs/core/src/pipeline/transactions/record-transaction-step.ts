@@ -4,8 +4,8 @@ import type { RecordCall } from '../record-call.js';
 import type { SliceTransactions } from './slice-transactions.js';
 
 /**
- * Inside the idempotency step: a record is marked as done after its transaction is committed, so
- * each call of a handler has a transaction of its own.
+ * Commits a transaction for each call of a handler. The step is inside the idempotency step,
+ * because a record may be marked as done only after its transaction is committed.
  */
 export class RecordTransactionStep implements PipelineStep {
   constructor(
