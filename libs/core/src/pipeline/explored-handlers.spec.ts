@@ -40,8 +40,8 @@ async function application() {
   return { processor: processorOf(handlers), host: app.get(OrderHandlers) };
 }
 
-describe('from the decorator to the outcome', () => {
-  it('a record reaches the method of its type as an instance of its payload', async () => {
+describe('Decorated handlers in the pipeline', () => {
+  it('get the records of their type as instances of their payload class', async () => {
     const { processor, host } = await application();
     const delivery = deliveryOf({ type: 'OrderPlacedEvent', value: { id: 7 } });
     expect(await processor.process(delivery)).toEqual({ kind: 'succeeded' });
@@ -49,7 +49,7 @@ describe('from the decorator to the outcome', () => {
     expect(host.orders[0]).toBeInstanceOf(Order);
   });
 
-  it('a refusal is a failure with a code of its own', async () => {
+  it('fail a record that a guard refuses with a code of its own', async () => {
     const { processor } = await application();
     const outcome = await processor.process(deliveryOf({ type: 'OrderPaid' }));
     expect(errorOf(outcome)).toMatchObject({ code: 'HANDLER_REFUSED', retriable: true });

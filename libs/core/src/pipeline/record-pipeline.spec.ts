@@ -30,8 +30,8 @@ beforeEach(() => {
 
 const keep = handler(({ value }: EventRecord) => void handled.push(value));
 
-describe('a delivery becomes an outcome', () => {
-  it('at once where nothing is asynchronous', () => {
+describe('The record pipeline', () => {
+  it('returns an outcome without a promise if nothing is asynchronous', () => {
     const processor = processorOf([keep]);
     expect(processor.process(deliveryOf({ value: { id: 1 } }))).toEqual(succeeded);
     expect(handled).toEqual([{ id: 1 }]);
@@ -50,7 +50,7 @@ describe('a delivery becomes an outcome', () => {
       { name: 'slow', deserialize: () => Promise.resolve('text') },
       () => Promise.reject(new Error('a step broke')),
     ],
-  ])('that is a failure where a step breaks, prepared %s', async (_, deserializer, process) => {
+  ])('returns a failure if a step throws, prepared %s', async (_, deserializer, process) => {
     const parts = { deserializer };
     const steps = recordPipelineSteps(pipelineParts([keep], parts));
     const broken = { process, processSlice: () => [] };
@@ -59,14 +59,14 @@ describe('a delivery becomes an outcome', () => {
     expect(errorOf(outcome).message).toBe('a step broke');
   });
 
-  it('whatever the handler gives back', async () => {
+  it('returns success whatever the handler returns', async () => {
     const results = [false, null, 'failed', { isSuccess: false }, Promise.resolve(false)];
     for (const result of results) {
       expect(await processorOf([handler(() => result)]).process(deliveryOf())).toEqual(succeeded);
     }
   });
 
-  it('later where the handler is asynchronous', async () => {
+  it('returns a promise if the handler is asynchronous', async () => {
     const outcome = processorOf([handler(async () => undefined)]).process(deliveryOf());
     expect(outcome).toBeInstanceOf(Promise);
     expect(await outcome).toEqual(succeeded);
@@ -82,7 +82,7 @@ describe('a delivery becomes an outcome', () => {
       },
     ],
     ['rejects', () => Promise.reject(boom)],
-  ])('a failure where the handler %s', async (_how, handle) => {
+  ])('returns a failure if the handler %s', async (_how, handle) => {
     expect(await processorOf([handler(handle)]).process(deliveryOf())).toEqual({
       kind: 'failed',
       error: boom,
@@ -96,18 +96,18 @@ describe('a delivery becomes an outcome', () => {
     ['undefined', undefined, 'Something was thrown that is not an Error: undefined.'],
     ['null', null, 'Something was thrown that is not an Error: null.'],
     ['an object', { secret: 1 }, 'Something was thrown that is not an Error: object.'],
-  ])('a failure with an Error where it throws %s', async (_what, thrown, message) => {
+  ])('returns a failure with an Error if the handler throws %s', async (_what, thrown, message) => {
     const outcome = await processorOf([handler(() => Promise.reject(thrown))]).process(
       deliveryOf(),
     );
     expect(errorOf(outcome)).toMatchObject({ message, cause: thrown });
   });
 
-  it('and has no handler to go to where none was given', () => {
+  it('cannot be created without a handler', () => {
     expect(() => processorOf([])).toThrow("Binding 'orders' has no handler.");
   });
 
-  it('with global enhancers only where the binding says so', () => {
+  it('applies global enhancers only if the binding asks for them', () => {
     const scopes: unknown[] = [];
     const definition = {
       ...keep,
@@ -119,13 +119,13 @@ describe('a delivery becomes an outcome', () => {
   });
 });
 
-describe('a value is decoded', () => {
+describe('Decoding', () => {
   const failing = (value: Buffer, deserializer?: Deserializer) => {
     const outcome = processorOf([keep], { deserializer }).process(deliveryOf({ value, offset: 5 }));
     return errorOf(now(outcome));
   };
 
-  it('and broken JSON fails without a word of the payload', () => {
+  it('fails for broken JSON without quoting the payload', () => {
     const error = failing(Buffer.from('{"iban": DE89'));
     expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
     expect(error.message).toContain('The value of orders.events-1-5 (13 bytes) is not the JSON');
@@ -133,27 +133,27 @@ describe('a value is decoded', () => {
     expect(handled).toEqual([]);
   });
 
-  it('and bytes that are no UTF-8 are refused, not repaired', () => {
+  it('refuses bytes that are not UTF-8 instead of repairing them', () => {
     expect(failing(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ code: 'DESERIALIZATION' });
     expect(failing(Buffer.from([0xff]), textDeserializer)).toMatchObject({
       code: 'DESERIALIZATION',
     });
   });
 
-  it('as text', () => {
+  it('reads values as text', () => {
     const processor = processorOf([keep], { deserializer: textDeserializer });
     expect(processor.process(deliveryOf({ value: Buffer.from('tüv') }))).toEqual(succeeded);
     expect(handled).toEqual(['tüv']);
   });
 
-  it('as bytes of its own', () => {
+  it('gives the handler a copy of the bytes', () => {
     const write = handler(({ value }: EventRecord<Buffer>) => value.fill(0));
     const delivery = deliveryOf({ value: Buffer.from('abc') });
     now(processorOf([write], { deserializer: rawDeserializer }).process(delivery));
     expect(delivery.record.value?.toString()).toBe('abc');
   });
 
-  it('by a codec of the application, which may take its time or fail', async () => {
+  it('uses a deserializer of the application, which may be asynchronous and may fail', async () => {
     const later: Deserializer = { name: 'Avro', deserialize: async (bytes) => bytes.length };
     const broken: Deserializer = {
       name: 'Avro',
@@ -173,7 +173,7 @@ describe('a value is decoded', () => {
     });
   });
 
-  it('unless it is a tombstone: the handler gets null, and nothing is validated', () => {
+  it('leaves out a tombstone: the handler gets null, and nothing is validated', () => {
     class Order {
       @IsInt()
       id!: number;
@@ -186,8 +186,8 @@ describe('a value is decoded', () => {
   });
 });
 
-describe('a delivery that is called off while its record is prepared', () => {
-  it('is handed back, and reaches no handler', async () => {
+describe('A delivery that is cancelled while its record is prepared', () => {
+  it('is handed back and reaches no handler', async () => {
     const paused = new AbortController();
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const delivery = { ...deliveryOf({ value: 1 }), waitSignal: paused.signal };
@@ -197,7 +197,7 @@ describe('a delivery that is called off while its record is prepared', () => {
     expect(handled).toEqual([]);
   });
 
-  it('is known for it without a signal, which would cost more than the rest', async () => {
+  it('is recognised without creating a signal, which would be expensive', async () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     const deserializer: Deserializer = { name: 'Avro', deserialize: async () => 1 };
     const { record } = deliveryOf({ value: 1 });
@@ -212,13 +212,13 @@ describe('a delivery that is called off while its record is prepared', () => {
   });
 });
 
-describe('a handler gives its record back', () => {
+describe('handBack()', () => {
   const giving = (handle: (context: EventContext) => unknown) =>
     processorOf([handler((_record: EventRecord, context) => handle(context))]).process(
       deliveryOf(),
     );
 
-  it('with or without a delay', async () => {
+  it('hands the record back with or without a delay', async () => {
     expect(giving((context) => context.handBack())).toEqual({ kind: 'handed-back' });
     expect(await giving(async (context) => context.handBack({ delayMs: 500 }))).toEqual({
       kind: 'handed-back',
@@ -226,7 +226,7 @@ describe('a handler gives its record back', () => {
     });
   });
 
-  it('but an error it throws then is a failure', async () => {
+  it('has no effect if the handler throws afterwards', async () => {
     const outcome = await giving((context) => {
       context.handBack();
       throw new Error('boom');
@@ -234,12 +234,15 @@ describe('a handler gives its record back', () => {
     expect(errorOf(outcome).message).toBe('boom');
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('not after %p', async (delayMs) => {
-    const outcome = await giving((context) => context.handBack({ delayMs: delayMs as number }));
-    expect(errorOf(outcome)).toBeInstanceOf(RangeError);
-  });
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])(
+    'refuses a delay of %p',
+    async (delayMs) => {
+      const outcome = await giving((context) => context.handBack({ delayMs: delayMs as number }));
+      expect(errorOf(outcome)).toBeInstanceOf(RangeError);
+    },
+  );
 
-  it('not when it is done already, which is said', () => {
+  it('logs a warning if the handler has already returned', () => {
     const logger = recordingLogger();
     let kept: EventContext | undefined;
     const processor = processorOf(
@@ -252,8 +255,8 @@ describe('a handler gives its record back', () => {
   });
 });
 
-describe('a handler of slices', () => {
-  it('is not there for handlers of records', () => {
+describe('The pipeline of a record handler', () => {
+  it('does not take slices', () => {
     expect(processorOf([keep]).processSlice).toBeUndefined();
     expect(processorOf([batchHandler(() => 1)]).processSlice).toBeDefined();
   });

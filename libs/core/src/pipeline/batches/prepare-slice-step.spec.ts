@@ -43,8 +43,8 @@ async function outcomesOf(
 
 const three = [{ value: 1 }, { value: 2 }, { value: 3 }];
 
-describe('a handler of slices', () => {
-  it('is called once with all records, at once where nothing is asynchronous', () => {
+describe('A batch handler', () => {
+  it('is called once with all records, without a promise if nothing is asynchronous', () => {
     const outcomes = processorOf([batchHandler(keep)]).processSlice!(three.map(deliveryOf));
     expect(outcomes).toEqual([succeeded, succeeded, succeeded]);
     expect(calls).toEqual([[1, 2, 3]]);
@@ -59,7 +59,7 @@ describe('a handler of slices', () => {
     expect(keys).toEqual(['orders.events-1-1', 'orders.events-1-2']);
   });
 
-  it('takes a single delivery as a slice of one', async () => {
+  it('gets a single delivery as a slice of one', async () => {
     const processor = processorOf([batchHandler(keep)]);
     expect(processor.process(deliveryOf({ value: 1 }))).toEqual(succeeded);
     const later = processorOf([batchHandler(async () => undefined)]);
@@ -68,7 +68,7 @@ describe('a handler of slices', () => {
   });
 });
 
-describe('where a handler of slices fails', () => {
+describe('A batch handler that fails', () => {
   const stopped = new BatchProcessingException(1, 'second');
 
   it.each([
@@ -80,7 +80,7 @@ describe('where a handler of slices fails', () => {
     ],
     ['later', () => Promise.reject(stopped)],
   ])(
-    '%s and says where: what is before is done, what is after comes again',
+    'completes the records before the one it names, and hands back those after it, if it fails %s',
     async (_when, handle) => {
       expect(await outcomesOf([batchHandler(handle)], three)).toEqual([
         succeeded,
@@ -95,7 +95,7 @@ describe('where a handler of slices fails', () => {
     ['names a record that is not there', new BatchProcessingException(3, 'fourth')],
     ['names none', new BatchProcessingException(-1, 'none')],
     ['names a fraction', new BatchProcessingException(0.5, 'half')],
-  ])('and %s: nothing is taken as done, and nobody is to blame yet', async (_what, error) => {
+  ])('completes no record, and blames none, if it %s', async (_what, error) => {
     expect(await outcomesOf([batchHandler(() => Promise.reject(error))], three)).toEqual([
       { kind: 'failed', error, ending: 'delivered-again', delayMs: 0 },
       handedBack,
@@ -103,7 +103,7 @@ describe('where a handler of slices fails', () => {
     ]);
   });
 
-  it('and nobody knows where: the records come one by one, and only the bad one fails', async () => {
+  it('gets the records one by one if it named none, and only the bad one fails', async () => {
     const handler = batchHandler((records) => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
@@ -117,7 +117,7 @@ describe('where a handler of slices fails', () => {
     expect(calls).toEqual([[1], [2]]);
   });
 
-  it('and goes one by one: so does what is left of it behind a record that has gone elsewhere', async () => {
+  it('gets the records one by one, also behind a record that has left its topic', async () => {
     const handler = batchHandler((records) => {
       calls.push(records.map(({ value }) => value));
       if (records.some(({ value }) => value === 2)) throw new Error('boom');
@@ -128,7 +128,7 @@ describe('where a handler of slices fails', () => {
     expect(calls).toEqual([[1], [2], [3]]);
   });
 
-  it('what it acknowledged or gave up is done with, wherever it stopped', async () => {
+  it('keeps the outcome of records that it acknowledged or gave up, wherever it stopped', async () => {
     const stopping = (error: Error) =>
       batchHandler((_records, contexts) => {
         contexts[0]!.acknowledge();
@@ -147,7 +147,7 @@ describe('where a handler of slices fails', () => {
     expect(nowhere).toEqual(['discarded', 'delivered-again', 'discarded', 'given-up']);
   });
 
-  it('a record that it hands back comes again; those that it handled besides are done', async () => {
+  it('hands one record back, and the others are done', async () => {
     const handler = batchHandler((_records, contexts) => contexts[1]!.handBack({ delayMs: 50 }));
     expect(await outcomesOf([handler], three)).toEqual([
       succeeded,
@@ -157,12 +157,12 @@ describe('where a handler of slices fails', () => {
   });
 });
 
-describe('where a handler of slices answers with results', () => {
+describe('A batch handler that returns results', () => {
   const { success, retryable, error } = ConsumerResult;
   const answering = (answer: unknown) => outcomesOf([batchHandler(() => answer)], three);
   const kinds = async (answer: unknown) => (await answering(answer)).map(({ kind }) => kind);
 
-  it('each record has its own', async () => {
+  it('returns one result per record', async () => {
     const outcomes = await answering([undefined, retryable('no stock'), success()]);
     expect(outcomes).toEqual([
       succeeded,
@@ -171,12 +171,12 @@ describe('where a handler of slices answers with results', () => {
     ]);
   });
 
-  it('several may fail', async () => {
+  it('may fail several records', async () => {
     const answer = Promise.resolve([error('a'), success(), error('b')]);
     expect(await kinds(answer)).toEqual(['failed', 'succeeded', 'failed']);
   });
 
-  it('one result speaks for all: which record it was is to be found out', async () => {
+  it('may return one result for all: the records are then delivered one by one', async () => {
     expect(await kinds(success())).toEqual(['succeeded', 'succeeded', 'succeeded']);
     expect(await answering(retryable('down'))).toMatchObject([
       { kind: 'failed', ending: 'delivered-again' },
@@ -185,7 +185,7 @@ describe('where a handler of slices answers with results', () => {
     ]);
   });
 
-  it('too few or too many are a mistake, and nothing is taken as done', async () => {
+  it('fails if it returns too few or too many, and no record is done', async () => {
     expect(await answering([success()])).toMatchObject([
       { kind: 'failed', error: { message: expect.stringContaining('1 results for 3 records') } },
       handedBack,
@@ -193,16 +193,16 @@ describe('where a handler of slices answers with results', () => {
     ]);
   });
 
-  it.each([[[1, 2, 3]], ['done'], [[]]])('%j means nothing', async (answer) => {
+  it.each([[[1, 2, 3]], ['done'], [[]]])('%j means success', async (answer) => {
     expect(await kinds(answer)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 });
 
-describe('a slice that takes several calls', () => {
+describe('A slice that takes several calls', () => {
   const typed = ['A', 'B', 'A'].map((type, value) => ({ type, value }));
   const isSlow = z.number().refine(async () => true);
 
-  it('is answered call by call, and prepared once', async () => {
+  it('is prepared once, and gets its outcomes call by call', async () => {
     const filter = jest.fn(() => true);
     const handlers = ['A', 'B'].map((type) => batchHandler(keep, { type, filter }));
     const processor = processorOf(handlers);
@@ -213,7 +213,7 @@ describe('a slice that takes several calls', () => {
     expect(filter).toHaveBeenCalledTimes(3);
   });
 
-  it('reaches no handler when it is called off while it is prepared', async () => {
+  it('reaches no handler if it is cancelled while it is prepared', async () => {
     const paused = new AbortController();
     const processor = processorOf([batchHandler(keep, { payload: isSlow })]);
     const outcomes = processor.processSlice!(
@@ -228,10 +228,10 @@ describe('a slice that takes several calls', () => {
   });
 });
 
-describe('records that never reach the handler', () => {
+describe('Records of a slice that never reach the handler', () => {
   const broken = { value: Buffer.from('{') };
 
-  it('fail at their place: those before are handled, those after come again', async () => {
+  it('fail in their place: those before are handled, those after are delivered again', async () => {
     const outcomes = await outcomesOf([batchHandler(keep)], [{ value: 1 }, broken, { value: 3 }]);
     expect(outcomes).toEqual([
       succeeded,
@@ -241,20 +241,20 @@ describe('records that never reach the handler', () => {
     expect(calls).toEqual([[1]]);
   });
 
-  it('fail alone where the first is bad', async () => {
+  it('fail alone if the first record is bad', async () => {
     const outcomes = await outcomesOf([batchHandler(keep)], [broken, { value: 2 }]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['failed', 'handed-back']);
     expect(calls).toEqual([]);
   });
 
-  it('fail at their place where validation takes its time', async () => {
+  it('fail in their place with asynchronous validation', async () => {
     const payload = z.number().refine(async (value) => value < 3, 'too big');
     const outcomes = await outcomesOf([batchHandler(keep, { payload })], three);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['succeeded', 'succeeded', 'failed']);
     expect(calls).toEqual([[1, 2]]);
   });
 
-  it('are discarded without parting the others', async () => {
+  it('are discarded without splitting the slice', async () => {
     const filter = ({ value }: EventRecord) => value !== 2;
     expect(await outcomesOf([batchHandler(keep, { filter })], three)).toEqual([
       succeeded,
@@ -264,7 +264,7 @@ describe('records that never reach the handler', () => {
     expect(calls).toEqual([[1, 3]]);
   });
 
-  it('keep the place of a failure right', async () => {
+  it('do not shift the place of a failure', async () => {
     const error = new BatchProcessingException(1, 'third of the slice, second of the call');
     const filter = ({ value }: EventRecord) => value !== 2;
     const handler = batchHandler(() => Promise.reject(error), { filter });
@@ -285,8 +285,8 @@ describe('records that never reach the handler', () => {
   });
 });
 
-describe('several handlers of slices', () => {
-  it('get the stretches of their types in order, and a failure ends the slice', async () => {
+describe('Several batch handlers', () => {
+  it('get the segments of their types in order, and a failure ends the slice', async () => {
     const slice = ['A', 'A', 'B', 'A'].map((type, value) => ({ type, value }));
     const failing = batchHandler(() => Promise.reject(new Error('B')), { type: 'B' });
     const outcomes = await outcomesOf([batchHandler(keep, { type: 'A' }), failing], slice);
@@ -300,10 +300,10 @@ describe('several handlers of slices', () => {
   });
 });
 
-describe('whatever a slice holds', () => {
+describe('Any slice', () => {
   const kinds = fc.constantFrom('good', 'other', 'filtered', 'broken', 'unknown', 'failing');
 
-  it('the first call with a record that is not done ends it, and none comes before its turn', async () => {
+  it('ends at the first call with a record that is not done, and keeps the order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(kinds, { minLength: 1, maxLength: 12 }), async (slice) => {
         const seen: number[] = [];

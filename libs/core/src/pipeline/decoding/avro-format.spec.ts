@@ -25,15 +25,15 @@ const roundTrip = async (type: unknown, value: unknown): Promise<unknown> => {
   return read.value;
 };
 
-describe('an Avro value', () => {
-  it('is five bytes that name its schema, and the encoding', async () => {
+describe('The Avro format', () => {
+  it('writes five bytes that name the schema, and the encoded value', async () => {
     const { write, deserializer } = await worldOf(recordOf('Order', { id: 'int', item: 'string' }));
     const bytes = await write({ id: 3, item: 'pen' });
     expect(bytes.toString('hex')).toBe('0000000001' + '06' + '06' + '70656e');
     expect(await deserializer.deserialize(bytes)).toStrictEqual({ id: 3, item: 'pen' });
   });
 
-  it('is read at once where its schema is known', async () => {
+  it('decodes without a promise if the schema is known', async () => {
     const { write, deserializer } = await worldOf('string');
     const bytes = await write('tüv');
     expect(deserializer.deserialize(bytes)).toBeInstanceOf(Promise);
@@ -57,11 +57,11 @@ describe('an Avro value', () => {
     ['an enum', { type: 'enum', name: 'E', symbols: ['A', 'B'] }, 'B'],
     ['bytes', 'bytes', Buffer.from([1, 2])],
     ['a record', recordOf('Inner', { a: 'int' }), { a: 1 }],
-  ])('may be %s', async (_, type, value) => {
+  ])('reads and writes %s', async (_, type, value) => {
     expect(await roundTrip(type, value)).toStrictEqual(value);
   });
 
-  it('has plain objects all the way down, whatever its map keys are called', async () => {
+  it('returns plain objects at every level, whatever the map keys are', async () => {
     const evil = Object.fromEntries([['__proto__', { x: 1 }]]);
     const read = (await roundTrip(
       { type: 'map', values: recordOf('Inner', { x: 'int' }) },
@@ -72,7 +72,7 @@ describe('an Avro value', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('has bytes of its own: the record stays what it was', async () => {
+  it('returns bytes of its own, so that the record does not change', async () => {
     const { write, deserializer } = await worldOf('bytes');
     const bytes = await write(Buffer.from('abc'));
     const before = Buffer.from(bytes);
@@ -81,7 +81,7 @@ describe('an Avro value', () => {
   });
 });
 
-describe('a record with Avro in it', () => {
+describe('A record with an Avro value', () => {
   const order = recordOf('Order', { id: 'int' });
   const handled: unknown[] = [];
   beforeEach(() => void handled.splice(0));
@@ -108,7 +108,7 @@ describe('a record with Avro in it', () => {
     text!: number;
   }
 
-  it('is handled, validated by a class or a schema', async () => {
+  it('is validated by a class or a schema, and handled', async () => {
     await process(avro(6));
     await process(avro(6), OrderDto);
     await process(avro(6), z.strictObject({ id: z.number() }));
@@ -129,7 +129,7 @@ describe('a record with Avro in it', () => {
     ['a schema with a negative id', Buffer.from([0, 255, 255, 255, 255]), 'is below zero'],
     ['a value cut off', avro(), 'is not the Avro'],
     ['a value and more', avro(6, 6), 'is not the Avro'],
-  ])('%s is the fault of the message', async (_, value, message) => {
+  ])('fails as a bad message: %s', async (_, value, message) => {
     const { outcome } = await process(value);
     const error = errorOf(outcome);
     expect(error).toMatchObject({ code: 'DESERIALIZATION', retriable: false });
@@ -137,7 +137,7 @@ describe('a record with Avro in it', () => {
     expect(handled).toEqual([]);
   });
 
-  it('waits while the registry does not answer: nothing is held against it', async () => {
+  it('waits while the registry does not answer, without a counted failure', async () => {
     const { client, deserializer } = await worldOf(order);
     const processor = processorOf([keep()], { deserializer });
     client.trouble = new SchemaRegistryUnavailableException('down');
@@ -153,8 +153,8 @@ describe('a record with Avro in it', () => {
   });
 });
 
-describe('an event that does not fit the latest schema', () => {
-  it('is refused by the names of its fields, without what is in them', async () => {
+describe('An event that does not fit the latest Avro schema', () => {
+  it('is refused with the names of its fields, and without their values', async () => {
     const { serializer } = await worldOf(
       recordOf('Order', { id: 'int', customer: recordOf('Customer', { name: 'string' }) }),
     );

@@ -3,8 +3,8 @@ import { avroWorld, recordOf } from './avro.spec-support.js';
 
 const order = recordOf('Order', { id: 'long' });
 
-describe('a schema', () => {
-  it('is asked for once, however many ask at the same time and later', async () => {
+describe('AvroSchemas.byId', () => {
+  it('asks the registry once for a schema, however many callers there are', async () => {
     const { client, schemas } = await avroWorld();
     const id = client.register({ subject: 'orders-value', schema: order });
     const types = await Promise.all([1, 2, 3].map(async () => schemas.byId(id)));
@@ -13,7 +13,7 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1']);
   });
 
-  it('that was not used for longest is forgotten where there are more than schemaRegistry.cacheSize', async () => {
+  it('evicts the least recently used schema beyond schemaRegistry.cacheSize', async () => {
     const { client, schemas } = await avroWorld(2);
     const ids = ['A', 'B', 'C'].map((name) =>
       client.register({ subject: name, schema: recordOf(name, {}) }),
@@ -28,7 +28,7 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1', '2', '3', '2']);
   });
 
-  it('that could not be had is asked for again', async () => {
+  it('asks again after a failure', async () => {
     const { client, schemas } = await avroWorld();
     client.trouble = new SchemaRegistryUnavailableException('down');
     const attempts = [schemas.byId(1), schemas.byId(1)];
@@ -39,7 +39,7 @@ describe('a schema', () => {
     expect(client.asked).toEqual(['1', '1']);
   });
 
-  it('may refer to others, and those to others', async () => {
+  it('resolves references of references', async () => {
     const { client, schemas } = await avroWorld();
     const reference = (subject: string) => ({ subject, version: 1 });
     client.register({ subject: 'money', schema: recordOf('Money', { cents: 'long' }) });
@@ -60,18 +60,26 @@ describe('a schema', () => {
   });
 
   it.each([
-    ['of another kind', { type: 'PROTOBUF', schema: 'message' }, 'is PROTOBUF and not Avro'],
-    ['that is none', { schema: { type: 'recrod' } }, 'unknown type'],
-    ['that refers to nothing', { schema: recordOf('A', { b: 'B' }) }, 'undefined type name'],
-  ])('%s is an ordinary error', async (_, registered, message) => {
+    [
+      'a schema of another kind',
+      { type: 'PROTOBUF', schema: 'message' },
+      'is PROTOBUF and not Avro',
+    ],
+    ['an invalid schema', { schema: { type: 'recrod' } }, 'unknown type'],
+    [
+      'a schema with an unknown reference',
+      { schema: recordOf('A', { b: 'B' }) },
+      'undefined type name',
+    ],
+  ])('rejects with an ordinary error: %s', async (_, registered, message) => {
     const { client, schemas } = await avroWorld();
     const id = client.register({ subject: 'a', ...registered });
     await expect(schemas.byId(id)).rejects.toThrow(message);
   });
 });
 
-describe('the latest schema of a subject', () => {
-  it('is asked for again after a minute', async () => {
+describe('AvroSchemas.latestOf', () => {
+  it('asks the registry again after a minute', async () => {
     const { client, runtime, schemas } = await avroWorld();
     client.register({ subject: 'orders-value', schema: order });
     expect((await schemas.latestOf('orders-value')).id).toBe(1);

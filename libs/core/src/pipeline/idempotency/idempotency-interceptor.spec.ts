@@ -92,8 +92,8 @@ const down = () => {
 };
 const already: Outcome = { kind: 'discarded', reason: 'already-processed' };
 
-describe('A record that comes twice', () => {
-  it('is handled once; the second is discarded, and the watermark may pass it', async () => {
+describe('A record that is delivered twice', () => {
+  it('is handled once; the second delivery is discarded, and the watermark may pass it', async () => {
     const processor = withIdempotency();
     expect(await processor.process(at(1))).toEqual({ kind: 'succeeded' });
     expect(await processor.process(at(1))).toEqual(already);
@@ -114,7 +114,7 @@ describe('A record that comes twice', () => {
     expect(handled).toEqual([1, 1]);
   });
 
-  it('once by way of a retry topic is the same record', async () => {
+  it('is the same record when it comes through a retry topic', async () => {
     const processor = withIdempotency();
     await processor.process(at(1));
     const headers = {
@@ -128,7 +128,7 @@ describe('A record that comes twice', () => {
     expect(await processor.process({ ...copy, record })).toEqual(already);
   });
 
-  it('at the same time reaches the handler once; the other waits, and nothing of it is lost', async () => {
+  it('reaches the handler once at a time; the other delivery waits and is not lost', async () => {
     const gate = new Deferred();
     handle = () => gate.promise;
     const first = withIdempotency().process(at(1));
@@ -141,7 +141,7 @@ describe('A record that comes twice', () => {
     expect(handled).toEqual([1]);
   });
 
-  it('after a crash in its handler is handled once its lease has ended', async () => {
+  it('is handled after a crash, when its lease has ended', async () => {
     handle = () => new Promise(() => undefined);
     void withIdempotency({ leaseMs: 5_000 }).process(at(1));
     await runtime.settle();
@@ -153,7 +153,7 @@ describe('A record that comes twice', () => {
     expect(await successor.process(at(1))).toEqual({ kind: 'succeeded' });
   });
 
-  it('is asked for again after a lease that is shorter than a second', async () => {
+  it('is claimed again after a lease that is shorter than a second', async () => {
     handle = () => new Promise(() => undefined);
     void withIdempotency({ leaseMs: 200 }).process(at(1));
     await runtime.settle();
@@ -163,7 +163,7 @@ describe('A record that comes twice', () => {
     });
   });
 
-  it('is handled again once its mark is forgotten', async () => {
+  it('is handled again after its mark has expired', async () => {
     const processor = withIdempotency({ ttlMs: 60_000 });
     await processor.process(at(1));
     await runtime.advance(60_000);
@@ -184,7 +184,7 @@ describe('A record whose handler has not succeeded', () => {
       (context?: unknown) => (context as EventContext).deadLetter('no'),
       { kind: 'failed', ending: 'given-up' },
     ],
-  ])('because it %s is free at once, and not marked', async (_what, act, outcome) => {
+  ])('is released at once and not marked, because it %s', async (_what, act, outcome) => {
     handle = (_record, context) => (act as (context: EventContext) => unknown)(context);
     const processor = withIdempotency();
     expect(await processor.process(at(1))).toMatchObject(outcome);
@@ -205,7 +205,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(store.asked.map((asked) => asked.split(' ')[0])).toEqual(['claim', 'complete']);
   });
 
-  it('and was acknowledged is done', async () => {
+  it('is done if it was acknowledged', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store };
     const claims = new RecordClaims({ binding: bindingOf({ idempotency }), store, runtime });
     const call = {} as RecordCall;
@@ -215,7 +215,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(await claims.claim('key', call)).toEqual(already);
   });
 
-  it('is not begun where it is called off while the store is asked', async () => {
+  it('is not begun if it is cancelled while the store is asked', async () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     store.trouble.claim = () => answer.promise;
@@ -227,7 +227,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(store.asked.at(-1)).toMatch(/^release/);
   });
 
-  it('is claimed once it can be handed to its handler, and no sooner', async () => {
+  it('is claimed only when it is ready for its handler', async () => {
     const filter = jest.fn(() => {
       if (filter.mock.calls.length === 1) throw new Error('ECONNRESET');
       return true;
@@ -244,7 +244,7 @@ describe('A record whose handler has not succeeded', () => {
     expect(handled).toEqual([1]);
   });
 
-  it('because it was filtered, or could not be read, is none of the store', async () => {
+  it('does not reach the store if it was filtered or could not be decoded', async () => {
     const processor = withIdempotency({}, [handler(() => undefined, { filter: () => false })]);
     expect(await processor.process(at(1))).toEqual({ kind: 'discarded', reason: 'filtered' });
     await withIdempotency().process(at(2, { value: Buffer.from('{') }));
@@ -253,7 +253,7 @@ describe('A record whose handler has not succeeded', () => {
 });
 
 describe('A record without a key', () => {
-  it('is a bad message: no handler is called, no call could ever help', async () => {
+  it('is a bad message: no handler is called', async () => {
     const processor = withIdempotency({ key: { header: 'message-id' } });
     expect(await processor.process(at(1))).toMatchObject({
       kind: 'failed',
@@ -268,16 +268,19 @@ describe('A record without a key', () => {
   it.each<[string, Partial<ResolvedIdempotency>]>([
     ['header', { key: { header: 'message-id' } }],
     ['function', { key: { of: ({ headers }) => headers.get('message-id') ?? '' } }],
-  ])('is another matter than two records with one, by %s', async (_what, given) => {
-    const processor = withIdempotency(given);
-    const headers = { 'message-id': 'm-1' };
-    await processor.process(at(1, { headers }));
-    expect(await processor.process(at(2, { headers }))).toEqual(already);
-    expect(handled).toEqual([1]);
-  });
+  ])(
+    'fails alone, while two records with one key are handled once, by %s',
+    async (_what, given) => {
+      const processor = withIdempotency(given);
+      const headers = { 'message-id': 'm-1' };
+      await processor.process(at(1, { headers }));
+      expect(await processor.process(at(2, { headers }))).toEqual(already);
+      expect(handled).toEqual([1]);
+    },
+  );
 });
 
-describe('While the store is down', () => {
+describe('An idempotency store that is down', () => {
   const waiting = {
     kind: 'failed',
     attempts: 0,
@@ -285,7 +288,7 @@ describe('While the store is down', () => {
     error: { code: 'IDEMPOTENCY_STORE', retriable: true },
   };
 
-  it('a record is not handled, not skipped and not routed: it comes again', async () => {
+  it('keeps a record in its place: it is not handled, skipped or routed', async () => {
     store.trouble.claim = down;
     const processor = withIdempotency();
     const outcome = await processor.process(at(1));
@@ -306,13 +309,13 @@ describe('While the store is down', () => {
     ['throws what is no error', () => Promise.reject('gone')],
     ['answers nothing', () => undefined],
     ['answers what nobody knows', () => 'perhaps'],
-  ])('a store that %s has said nothing', async (_what, trouble) => {
+  ])('gives no answer if it %s', async (_what, trouble) => {
     store.trouble.claim = trouble;
     expect(await withIdempotency().process(at(1))).toMatchObject(waiting);
     expect(handled).toEqual([]);
   });
 
-  it('a store that hangs is waited for no longer than timeoutMs, and what it grants too late is given back', async () => {
+  it('is waited for no longer than timeoutMs, and a late claim is released', async () => {
     const late = new Deferred<ClaimAnswer>();
     store.trouble.claim = () => late.promise;
     const outcome = withIdempotency({ timeoutMs: 3_000 }).process(at(1));
@@ -328,7 +331,7 @@ describe('While the store is down', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('a record that is done is marked when it comes again, and not handled a second time', async () => {
+  it('gets the mark of a record when that is delivered again, without handling it twice', async () => {
     store.trouble.complete = down;
     const processor = withIdempotency();
     expect(await processor.process(at(1))).toMatchObject(waiting);
@@ -342,11 +345,11 @@ describe('While the store is down', () => {
     expect(handled).toEqual([1]);
   });
 
-  describe('a record that is done and could not be marked', () => {
+  describe('with a record that could not be marked', () => {
     const standing = { headers: { 'message-id': 'standing-order-7' } };
     const byHeader = { key: { header: 'message-id' }, ttlMs: 60_000, leaseMs: 5_000 };
 
-    it('is remembered no longer than its mark would be: a new one with its key is handled', async () => {
+    it('remembers it no longer than its mark would last: a new record with its key is handled', async () => {
       store.trouble.complete = down;
       const processor = withIdempotency(byHeader);
       await processor.process(at(1, standing));
@@ -356,7 +359,7 @@ describe('While the store is down', () => {
       expect(handled).toEqual([1, 2]);
     });
 
-    it('is remembered as long as it comes again, however long the store is down', async () => {
+    it('remembers it as long as it is delivered again, however long the store is down', async () => {
       store.trouble.complete = down;
       const processor = withIdempotency(byHeader);
       for (let minutes = 0; minutes < 5; minutes++) {
@@ -369,7 +372,7 @@ describe('While the store is down', () => {
     });
   });
 
-  it('a record that failed has failed; that it could not be released is told', async () => {
+  it('does not change the failure of a record, and a failed release is logged', async () => {
     handle = () => {
       throw new Error('no');
     };
@@ -380,7 +383,7 @@ describe('While the store is down', () => {
     );
   });
 
-  it("records are handled all the same with onStoreFailure: 'process', which is told once", async () => {
+  it("does not stop records with onStoreFailure: 'process', which is logged once", async () => {
     store.trouble = { claim: down, complete: down };
     const processor = withIdempotency({ onStoreFailure: 'process' });
     const told = () =>
@@ -398,7 +401,7 @@ describe('While the store is down', () => {
 });
 
 describe('A handler that takes longer than its lease', () => {
-  it('is told of, since others may have begun the record meanwhile', async () => {
+  it('is logged, because another process may have begun the record meanwhile', async () => {
     const gate = new Deferred();
     handle = () => gate.promise;
     const outcome = withIdempotency({ leaseMs: 1_000 }).process(at(1));
@@ -415,7 +418,7 @@ describe('A handler that takes longer than its lease', () => {
   });
 });
 
-describe('A slice with records that were handled before', () => {
+describe('A slice with records that are already done', () => {
   let slices: number[][];
   let act: (offsets: readonly number[], contexts: readonly EventContext[]) => unknown;
 
@@ -438,7 +441,7 @@ describe('A slice with records that were handled before', () => {
     return (await processor.processSlice!(deliveries)).map(({ kind }) => kind);
   };
 
-  it('gives the handler the others, in their order', async () => {
+  it('passes the other records to the handler, in order', async () => {
     await slice([2, 4]);
     expect(await slice([1, 2, 3, 4, 5])).toEqual([
       'succeeded',
@@ -453,13 +456,13 @@ describe('A slice with records that were handled before', () => {
     ]);
   });
 
-  it('calls no handler where nothing is left', async () => {
+  it('calls no handler if no record is left', async () => {
     await slice([1, 2]);
     expect(await slice([1, 2])).toEqual(['discarded', 'discarded']);
     expect(slices).toHaveLength(1);
   });
 
-  it('marks what was done before the record that failed, and frees that one and the rest', async () => {
+  it('marks the records before a failed one, and releases that one and the rest', async () => {
     act = () => {
       throw new BatchProcessingException(2, 'the third');
     };
@@ -469,7 +472,7 @@ describe('A slice with records that were handled before', () => {
     expect(slices.at(-1)).toEqual([3, 4]);
   });
 
-  it('ends before a record that somebody else works on; those behind it stay free', async () => {
+  it('ends before a record that another process is handling; those behind it stay free', async () => {
     handle = () => new Promise(() => undefined);
     void withIdempotency().process(at(2));
     await runtime.settle();
@@ -488,7 +491,7 @@ describe('A slice with records that were handled before', () => {
     ]);
   });
 
-  it('takes two records with one key for one', async () => {
+  it('handles two records with one key once', async () => {
     const processor = withIdempotency({ key: { header: 'id' } }, [all]);
     const [one, two, three] = ['a', 'a', 'b'].map((id, index) => at(index, { headers: { id } }));
     expect(await slice([one!, two!, three!], processor)).toEqual([
@@ -499,7 +502,7 @@ describe('A slice with records that were handled before', () => {
     expect(slices).toEqual([[0, 2]]);
   });
 
-  it('does not take the second of two for done where the first is not', async () => {
+  it('does not mark the second record with a key as done if the first is not', async () => {
     const processor = withIdempotency({ key: { header: 'id' } }, [all]);
     const [one, two] = ['a', 'a'].map((id, index) => at(index, { headers: { id } }));
     act = () => {
@@ -508,7 +511,7 @@ describe('A slice with records that were handled before', () => {
     expect(await slice([one!, two!], processor)).toEqual(['failed', 'handed-back']);
   });
 
-  it('hands the second of two back with the first, whoever looks at it afterwards', async () => {
+  it('hands the second record with a key back together with the first', async () => {
     const idempotency = { ...EVENTBUS_DEFAULTS.binding.idempotency, store };
     const next: PipelineStep = {
       process: () => ({ kind: 'succeeded' }),
@@ -523,7 +526,7 @@ describe('A slice with records that were handled before', () => {
     ]);
   });
 
-  it('that is called off while the store is asked reaches no handler', async () => {
+  it('reaches no handler if it is cancelled while the store is asked', async () => {
     const stop = new AbortController();
     const answer = new Deferred<ClaimAnswer>();
     store.trouble.claim = () => answer.promise;
@@ -535,7 +538,7 @@ describe('A slice with records that were handled before', () => {
     expect(store.asked.filter((asked) => asked.startsWith('release'))).toHaveLength(2);
   });
 
-  it('waits with the records that could not be marked', async () => {
+  it('fails the records that could not be marked', async () => {
     store.trouble.complete = down;
     const processor = withIdempotency({}, [all]);
     expect(await slice([1, 2], processor)).toEqual(['failed', 'failed']);
@@ -545,8 +548,8 @@ describe('A slice with records that were handled before', () => {
   });
 });
 
-describe('Without a store', () => {
-  it('nothing is there: what is not asynchronous stays so', () => {
+describe('A binding without an idempotency store', () => {
+  it('has no idempotency step: a synchronous record stays synchronous', () => {
     const outcome = withIdempotency({ store: 'none' }).process(at(1));
     expect(outcome).toEqual({ kind: 'succeeded' });
   });

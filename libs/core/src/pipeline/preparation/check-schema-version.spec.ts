@@ -21,14 +21,14 @@ const read = (
   return { outcome, handled };
 };
 
-describe('the version of a schema', () => {
+describe('checkSchemaVersion', () => {
   it.each([
     ['none is looked at', 'schema-version', [], { value: {} }],
     ['a header', 'schema-version', ['1', '2'], { headers: { 'schema-version': '2' } }],
     ['a text in the value', '$.meta.version', ['2'], { value: { meta: { version: '2' } } }],
     ['a number in the value', '$.version', ['2'], { value: { version: 2 } }],
     ['a tombstone has none', 'schema-version', ['2'], { value: null }],
-  ])('is accepted: %s', (_, from, supported, given) => {
+  ])('accepts a version: %s', (_, from, supported, given) => {
     const { outcome, handled } = read(from, supported, given);
     expect(outcome).toEqual({ kind: 'succeeded' });
     expect(handled).toHaveLength(1);
@@ -40,7 +40,7 @@ describe('the version of a schema', () => {
     ['another number', '$.version', { value: { version: 20 } }, "version '20'"],
     ['something else', '$.version', { value: { version: { secret: 2 } } }, 'no version'],
     ['what objects inherit', '$.constructor.length', { value: {} }, 'no version'],
-  ])('is a permanent error: %s', (_, from, given, message) => {
+  ])('refuses a version permanently: %s', (_, from, given, message) => {
     const { outcome, handled } = read(from, ['1', '2'], given);
     const error = errorOf(outcome);
     expect(error).toMatchObject({ code: 'PAYLOAD_VALIDATION', retriable: false });
@@ -49,7 +49,7 @@ describe('the version of a schema', () => {
     expect(handled).toEqual([]);
   });
 
-  it('is not asked of what nobody handles', () => {
+  it('does not check a record without a handler', () => {
     const binding = bindingOf({ schemaVersion: { from: 'v', supported: ['1'] } });
     const other = handler(() => undefined, { type: 'Other' });
     expect(now(processorOf([other], { binding }).process(deliveryOf({ type: 'Mine' })))).toEqual({

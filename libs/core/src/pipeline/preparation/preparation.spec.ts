@@ -108,8 +108,8 @@ async function done<T>(work: T | Promise<T>): Promise<T> {
   return result;
 }
 
-describe.each(ways)('a record for which %s cannot reach what it asks', (_, options) => {
-  it('is prepared again, with the waits of retry.tier0, and then handled', async () => {
+describe.each(ways)('Preparation of a record, when %s cannot reach its database', (_, options) => {
+  it('is repeated with the waits of retry.tier0, and the record is then handled', async () => {
     answers = [reset, reset];
     expect(await worldOf(options).process()).toEqual(succeeded);
     expect(asked).toEqual([0, 100, 300]);
@@ -117,7 +117,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     expect(attempts).toEqual([expect.objectContaining({ call: 1 })]);
   });
 
-  it('fails once all that retry.tier0 grants is used up', async () => {
+  it('fails when the tries of retry.tier0 are used up', async () => {
     answers = [reset, reset, reset, reset];
     const failure = { kind: 'failed', error: reset, attempts: 3, ending: 'exhausted' };
     expect(await worldOf(options).process()).toMatchObject(failure);
@@ -125,7 +125,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     expect(handled).toEqual([]);
   });
 
-  it("is delivered again with retry.mode 'seek', as often", async () => {
+  it("delivers the record again with retry.mode 'seek', as often", async () => {
     answers = [reset, reset];
     const { process } = worldOf(options, { mode: 'seek' });
     const again = { kind: 'failed', attempts: 1, ending: 'delivered-again', delayMs: 100 };
@@ -134,7 +134,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     expect(asked).toHaveLength(2);
   });
 
-  it('is handed back where it is called off while it waits', async () => {
+  it('hands the record back if the delivery is cancelled during a wait', async () => {
     answers = [reset];
     const waiting = new AbortController();
     runtime.setTimer(() => waiting.abort(), 50);
@@ -143,13 +143,13 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     expect(asked).toEqual([0]);
   });
 
-  it('fails at once where the error is not to be retried', async () => {
+  it('fails at once if the error must not be retried', async () => {
     answers = [reset];
     const outcome = await worldOf(options, { nonRetryable: [{ code: 'ECONNRESET' }] }).process();
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 1, ending: 'permanent' });
   });
 
-  it('says nothing to the circuit, which is about its handler', async () => {
+  it('is not counted by the circuit breaker, which is about the handler', async () => {
     answers = [reset, reset, reset];
     const { breaker, process } = worldOf(options);
     await process();
@@ -158,7 +158,7 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
     expect(breaker.figures).toMatchObject({ calls: 1, failures: 0 });
   });
 
-  it('of a slice waits in its place: those before it are handled, and it comes again', async () => {
+  it('keeps a record of a slice in its place: the records before it are handled, and it is delivered again', async () => {
     answers = [true, reset, true];
     const { processSlice } = worldOf(options);
     const slice = [1, 2, 3].map((value) => now({}, value));
@@ -171,24 +171,24 @@ describe.each(ways)('a record for which %s cannot reach what it asks', (_, optio
   });
 });
 
-describe('a bad message', () => {
+describe('A bad message', () => {
   const failed = async (options: EventHandlerOptions, value: unknown): Promise<Outcome> =>
     worldOf(options).process({ record: deliveryOf({ value }).record });
 
-  it('that cannot be read is not prepared again', async () => {
+  it('is not prepared again if it cannot be decoded', async () => {
     const outcome = await failed({ filter: ask }, Buffer.from('{'));
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'DESERIALIZATION' } });
     expect(asked).toEqual([]);
   });
 
-  it('that is refused is not prepared again', async () => {
+  it('is not prepared again if its payload is refused', async () => {
     answers = [false];
     const outcome = await failed({ payload: asking }, 1);
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'PAYLOAD_VALIDATION' } });
     expect(asked).toHaveLength(1);
   });
 
-  it('that shows only once the database answers has no further try', async () => {
+  it('gets no further try if it turns out to be bad in a retry', async () => {
     answers = [reset, false];
     const outcome = await failed({ payload: asking }, 1);
     expect(outcome).toMatchObject({ ending: 'permanent', error: { code: 'PAYLOAD_VALIDATION' } });

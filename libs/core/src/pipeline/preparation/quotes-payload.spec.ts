@@ -1,6 +1,6 @@
 import { quotesPayload } from './quotes-payload.js';
 
-describe('a message quotes a value', () => {
+describe('quotesPayload', () => {
   it.each<[string, string, unknown]>([
     ['that is it', 'jane', 'jane'],
     ['between other words', 'received jane, no number', 'jane'],
@@ -9,7 +9,7 @@ describe('a message quotes a value', () => {
     ['that is a long number', 'not 9007199254740993!', 9_007_199_254_740_993n],
     ['that is deep in it', 'received jane', { people: [{ name: 'jane' }] }],
     ['the second time only', 'janet is not jane', 'jane'],
-  ])('%s', (_, message, value) => {
+  ])('finds a text or number %s', (_, message, value) => {
     expect(quotesPayload(message, value)).toBe(true);
   });
 
@@ -20,11 +20,11 @@ describe('a message quotes a value', () => {
     ['nothing', 'is empty', ''],
     ['the name of a field', 'name: is not valid', { name: 'jane' }],
     ['bytes', 'expected 1 of 2', Buffer.from([1, 2])],
-  ])('not where it has %s', (_, message, value) => {
+  ])('returns false for %s', (_, message, value) => {
     expect(quotesPayload(message, value)).toBe(false);
   });
 
-  it('however deep it is, and even where it contains itself', () => {
+  it('finds text at any depth, even in a value that contains itself', () => {
     let deep: unknown = 'jane';
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
     expect(quotesPayload('received jane', deep)).toBe(true);

@@ -17,7 +17,7 @@ beforeEach(() => {
   handled = [];
 });
 
-describe('a record goes to the handler of its type', () => {
+describe('selectHandler', () => {
   const named = (name: string, type?: string) => handler(() => void handled.push(name), { type });
   const table = [named('placed', 'OrderPlaced'), named('paid', 'OrderPaidEvent'), named('rest')];
 
@@ -29,12 +29,12 @@ describe('a record goes to the handler of its type', () => {
     ['orderplaced', 'rest'],
     ['OrderPlacedEventEvent', 'rest'],
     [undefined, 'rest'],
-  ])('%s goes to %s', (type, name) => {
+  ])("passes type %s to the handler '%s'", (type, name) => {
     now(processorOf(table).process(deliveryOf({ type })));
     expect(handled).toEqual([name]);
   });
 
-  it('the type being another header, or a field of the value', () => {
+  it('reads the type from another header, or from a field of the value', () => {
     const [placed] = table;
     const reading = (typeFrom: string) =>
       processorOf([placed!], { binding: bindingOf({ typeFrom }) });
@@ -44,7 +44,7 @@ describe('a record goes to the handler of its type', () => {
   });
 
   it.each<[unknown]>([[null], ['text'], [7], [{ meta: null }], [{ meta: { type: 7 } }]])(
-    'a value without the field has no type: %j',
+    'finds no type in a value without the field: %j',
     (value) => {
       const binding = bindingOf({ typeFrom: '$.meta.type', unknownType: 'fail' });
       const outcome = processorOf([table[0]!], { binding }).process(deliveryOf({ value }));
@@ -52,7 +52,7 @@ describe('a record goes to the handler of its type', () => {
     },
   );
 
-  it('and one of an unknown type is discarded, with one warning per type', () => {
+  it('discards a record of an unknown type, with one warning per type', () => {
     const logger = recordingLogger();
     const processor = processorOf([table[0]!], { logger });
     const outcomes = ['Other', 'Other', undefined, 'Third'].map((type) =>
@@ -63,7 +63,7 @@ describe('a record goes to the handler of its type', () => {
     expect(logger.lines[0]!.message).toContain("Binding 'orders' has no handler for type 'Other'");
   });
 
-  it('and the types that are remembered are bounded', () => {
+  it('limits the number of types that it warns of', () => {
     const logger = recordingLogger();
     const processor = processorOf([table[0]!], { logger });
     for (let index = 0; index < 1_500; index += 1) {
@@ -72,26 +72,26 @@ describe('a record goes to the handler of its type', () => {
     expect(logger.lines).toHaveLength(1_000);
   });
 
-  it("or fails where the binding says unknownType: 'fail'", () => {
+  it("fails the record with unknownType: 'fail'", () => {
     const binding = bindingOf({ unknownType: 'fail' });
     const outcome = processorOf([table[0]!], { binding }).process(deliveryOf({ type: 'Other' }));
     expect(errorOf(now(outcome))).toMatchObject({ code: 'UNKNOWN_EVENT_TYPE' });
   });
 
-  it('of which there is one', () => {
+  it('refuses two handlers of one type', () => {
     expect(() => processorOf([named('a', 'X'), named('b', 'XEvent')])).toThrow(
       "2 handlers for type 'X'",
     );
   });
 });
 
-describe('a filter', () => {
+describe('A filter', () => {
   const filteredBy = (filter: (record: EventRecord) => boolean) =>
     processorOf([handler(() => void handled.push(1), { filter })]).process(
       deliveryOf({ value: { id: 7 }, headers: { region: 'eu' } }),
     );
 
-  it('lets a record pass, or discards it', () => {
+  it('passes a record or discards it', () => {
     expect(filteredBy(({ headers }) => headers.get('region') === 'eu')).toEqual(succeeded);
     expect(filteredBy(({ value }) => (value as { id: number }).id === 8)).toEqual({
       kind: 'discarded',
@@ -100,14 +100,14 @@ describe('a filter', () => {
     expect(handled).toEqual([1]);
   });
 
-  it('that throws fails the record', async () => {
+  it('fails the record if it throws', async () => {
     const outcome = await filteredBy(() => {
       throw new Error('filter');
     });
     expect(errorOf(outcome).message).toBe('filter');
   });
 
-  it('that gives a promise is an error: it would let everything pass', async () => {
+  it('fails the record if it returns a promise, which would pass every record', async () => {
     const outcome = await filteredBy((() => Promise.reject(new Error('x'))) as never);
     expect(errorOf(outcome).message).toContain('gave a promise');
   });

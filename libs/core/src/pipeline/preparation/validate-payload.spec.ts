@@ -16,7 +16,7 @@ beforeEach(() => {
   handled = [];
 });
 
-describe('a payload is what its class or schema says', () => {
+describe('validatePayload', () => {
   class Line {
     @IsString()
     article!: string;
@@ -53,23 +53,23 @@ describe('a payload is what its class or schema says', () => {
       handler(({ value: it }: EventRecord) => void handled.push(it), { payload }),
     ]).process(deliveryOf({ value }));
 
-  it('an instance of the class, its parts too', async () => {
+  it('gives the handler an instance of the class, with instances of its parts', async () => {
     expect(await validated(Order, { id: 1, lines: [{ article: 'a' }] })).toEqual(succeeded);
     expect(handled[0]).toBeInstanceOf(Order);
     expect((handled[0] as Order).lines![0]).toBeInstanceOf(Line);
   });
 
-  it('a class without rules takes any object', async () => {
+  it('accepts any object for a class without rules', async () => {
     expect(await validated(Plain, { id: 'x' })).toEqual(succeeded);
     expect(handled[0]).toBeInstanceOf(Plain);
   });
 
-  it('what a schema makes of it, at once where the schema is synchronous', () => {
+  it('gives the handler the result of a synchronous schema without a promise', () => {
     expect(validated(schema, { id: '7' })).toEqual(succeeded);
     expect(handled).toEqual([{ id: 7, tags: [] }]);
   });
 
-  it('and later where it is not', async () => {
+  it('waits for an asynchronous schema', async () => {
     expect(await validated(asynchronous, { id: 7 })).toEqual(succeeded);
   });
 
@@ -87,7 +87,7 @@ describe('a payload is what its class or schema says', () => {
     ['a transformation', Transforming, { id: 5 }, ['a transformation of Transforming threw']],
     ['a schema', schema, { id: 'x', tags: [7] }, [/^id: /, /^tags\.0: /]],
     ['an asynchronous schema', asynchronous, { id: 0 }, ['id: too small']],
-  ])('else it fails: %s', async (_what, payload, value, issues) => {
+  ])('fails the record: %s', async (_what, payload, value, issues) => {
     const error = errorOf(await validated(payload, value));
     expect(error).toMatchObject({
       code: 'PAYLOAD_VALIDATION',
@@ -98,7 +98,7 @@ describe('a payload is what its class or schema says', () => {
     expect(handled).toEqual([]);
   });
 
-  describe('what its schema complains of', () => {
+  describe('the issues of a schema', () => {
     type Issue = { message: string; path?: readonly PropertyKey[]; code?: unknown; type?: unknown };
     const complaints = async (value: unknown, ...issues: readonly Issue[]) => {
       const payload: StandardSchema = {
@@ -118,18 +118,18 @@ describe('a payload is what its class or schema says', () => {
       ],
       ['a part of the whole', { message: 'no 4111 1111 here', type: 'refine' }, 'refine'],
       ['with a code like a text', { message: 'is 37', code: 'is 37' }, 'is not valid'],
-    ])('is told without its words where they quote %s', async (_, issue, told) => {
+    ])('lose their message if it quotes %s', async (_, issue, told) => {
       expect(await complaints(card, issue)).toEqual([told]);
     });
 
-    it('is told in its own words where they do not', async () => {
+    it('keep their message if it quotes no value', async () => {
       const issue = { message: 'a Janeway costs 371 and more', path: ['owner', 'name'], code: 'x' };
       expect(
         await complaints({ owner: { name: 'Jane', age: 37, is: true, no: null } }, issue),
       ).toEqual(['owner.name: a Janeway costs 371 and more']);
     });
 
-    it('names the words that are allowed, and not the one that came', async () => {
+    it('may name the allowed values, but not the refused one', async () => {
       const grade = z.object({
         grade: z.enum(['A', 'B'], {
           error: ({ input }) => `expected A or B, received ${String(input)}`,
@@ -141,7 +141,7 @@ describe('a payload is what its class or schema says', () => {
     });
   });
 
-  it('and a schema that breaks fails the record with its own error', async () => {
+  it('fails the record with the error of a schema that throws', async () => {
     const broken: StandardSchema = {
       '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new Error('db')) },
     };

@@ -110,8 +110,8 @@ const failingTimes = (times: number): Handle => {
   };
 };
 
-describe('a handler that succeeds', () => {
-  it('at once costs no promise, no signal and no timer, with everything on', () => {
+describe('ResilienceDecorator, after a success', () => {
+  it('creates no promise, no signal and no timer for a synchronous handler, with all features on', () => {
     const { processor, runtime, breaker } = worldOf(() => undefined, { circuit: {} });
     const made = jest.spyOn(globalThis, 'AbortController');
     const delivery = deliveryOf();
@@ -122,7 +122,7 @@ describe('a handler that succeeds', () => {
     expect(breaker.figures).toEqual({ calls: 1, failures: 0, slow: 0 });
   });
 
-  it('after failures has succeeded, and each call knows its number', async () => {
+  it('returns success after failed calls, and numbers the calls', async () => {
     const { process, calls, attempts } = worldOf(failingTimes(2));
     expect(await process({ redeliveries: 4, failures: 1, calls: 3 })).toEqual({
       kind: 'succeeded',
@@ -136,8 +136,8 @@ describe('a handler that succeeds', () => {
   });
 });
 
-describe('a handler that fails is called again', () => {
-  it('as often as maxAttempts says, the first call included, with the waits of the backoff', async () => {
+describe('ResilienceDecorator, after a failed call', () => {
+  it('calls the handler up to maxAttempts times in all, with the waits of the backoff', async () => {
     const { process, calls } = worldOf(failing, {
       tier0: { maxAttempts: 5, initialBackoffMs: 10, multiplier: 3, maxBackoffMs: 200 },
     });
@@ -151,13 +151,13 @@ describe('a handler that fails is called again', () => {
     expect(calls).toEqual([0, 10, 40, 130, 330]);
   });
 
-  it('and so is one that rejects', async () => {
+  it('repeats the call of a handler that rejects', async () => {
     const { process, calls } = worldOf(() => Promise.reject(boom));
     expect(await process()).toMatchObject({ error: boom, attempts: 3, ending: 'exhausted' });
     expect(calls).toEqual([0, 100, 300]);
   });
 
-  it("and so is one whose promise is somebody else's, which need not give another one", async () => {
+  it('repeats the call of a handler that returns a thenable of another library', async () => {
     const rejecting = {
       // oxlint-disable-next-line unicorn/no-thenable -- that is what is to be met
       then(_: unknown, reject: (error: unknown) => void): void {
@@ -169,7 +169,7 @@ describe('a handler that fails is called again', () => {
     expect(calls).toEqual([0, 100, 300]);
   });
 
-  it('with the last error as its outcome', async () => {
+  it('returns the last error', async () => {
     let number = 0;
     const { process } = worldOf(() => {
       throw new Error(`failure ${++number}`);
@@ -177,7 +177,7 @@ describe('a handler that fails is called again', () => {
     expect(errorOf(await process()).message).toBe('failure 3');
   });
 
-  it('and it is told when its calls did not all fail alike', async () => {
+  it('reports if the calls failed in different ways', async () => {
     const failingWith = (...errors: readonly unknown[]) => {
       const left = [...errors];
       return worldOf(() => {
@@ -203,7 +203,7 @@ describe('a handler that fails is called again', () => {
     expect(outcome).toMatchObject({ attempts: 3, ending: 'exhausted' });
   });
 
-  it('with the value as it was sent, whatever the call before did to it', async () => {
+  it('passes the original value to each call, even if an earlier call changed it', async () => {
     const seen: unknown[] = [];
     const { process } = worldOf((_context, { value }) => {
       const { ids } = value as { ids: number[] };
@@ -219,7 +219,7 @@ describe('a handler that fails is called again', () => {
     ]);
   });
 
-  it('and what an earlier call said about handing back is forgotten', async () => {
+  it('forgets that an earlier call handed the record back', async () => {
     let number = 0;
     const { process } = worldOf((context) => {
       if (++number > 1) return;
@@ -229,7 +229,7 @@ describe('a handler that fails is called again', () => {
     expect(await process()).toEqual({ kind: 'succeeded' });
   });
 
-  it('and may hand back then', async () => {
+  it('hands the record back if a later call does so', async () => {
     let number = 0;
     const { process, breaker } = worldOf(
       (context) => {
@@ -248,7 +248,7 @@ describe('a handler that fails is called again', () => {
     [1, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 1 }],
     [2, 'given up', (context) => context.deadLetter(), { ending: 'given-up', attempts: 2 }],
   ])(
-    'but not once call %i has %s its record, and the circuit does not count that',
+    'makes no further call after call %i has %s its record, and the circuit does not count that',
     async (last, _word, say, expected) => {
       let number = 0;
       const { process, calls, breaker } = worldOf(
@@ -271,7 +271,7 @@ describe('a handler that fails is called again', () => {
     ['it is outside the whitelist', { retryable: [RangeError] }, new TypeError(), 'not-retried'],
     ['a guard refuses', {}, new HandlerRefusedException('no'), 'not-retried'],
     ['one call is all there is', { tier0: { maxAttempts: 1 } }, boom, 'exhausted'],
-  ])('but not when %s', async (_why, given, error, ending) => {
+  ])('makes no further call when %s', async (_why, given, error, ending) => {
     const { process, calls } = worldOf(() => {
       throw error;
     }, given);
@@ -279,7 +279,7 @@ describe('a handler that fails is called again', () => {
     expect(calls).toEqual([0]);
   });
 
-  it('only until 70 % of maxPollIntervalMs are over since the poll', async () => {
+  it('makes no further call after 70 % of maxPollIntervalMs', async () => {
     const { process, calls, runtime } = worldOf(failing, {
       tier0: { maxAttempts: 9 },
       maxPollIntervalMs: 1_000,
@@ -293,7 +293,7 @@ describe('a handler that fails is called again', () => {
     expect(calls).toEqual([0, 100, 300]);
   });
 
-  it('and what the calls themselves take counts in that', async () => {
+  it('counts the time of the calls in that limit', async () => {
     const slowly: Handle = () =>
       new Promise((_, reject) => void world.runtime.setTimer(() => reject(boom), 250));
     const world = worldOf(slowly, { tier0: { maxAttempts: 9 }, maxPollIntervalMs: 1_000 });
@@ -301,12 +301,12 @@ describe('a handler that fails is called again', () => {
   });
 });
 
-describe("with mode 'seek' a delivery is one call", () => {
+describe("ResilienceDecorator, with retry.mode 'seek'", () => {
   it.each([
     [0, { ending: 'delivered-again', delayMs: 100 }],
     [1, { ending: 'delivered-again', delayMs: 200 }],
     [2, { ending: 'exhausted' }],
-  ])('after %i failures', async (failures, rest) => {
+  ])('makes one call per delivery, after %i failures', async (failures, rest) => {
     const { process, calls } = worldOf(failing, { mode: 'seek' });
     const outcome = await process({ redeliveries: failures + 7, failures });
     expect(outcome).toEqual({ kind: 'failed', error: boom, attempts: 1, ...rest });
@@ -314,10 +314,10 @@ describe("with mode 'seek' a delivery is one call", () => {
   });
 });
 
-describe('a wait between calls', () => {
+describe('The wait between calls', () => {
   const revoked = new Error('revoked');
 
-  it('ends at once when it is called off: the record is handed back, and nobody calls again', async () => {
+  it('ends at once when the delivery is cancelled: the record is handed back, without another call', async () => {
     const waiting = new AbortController();
     const { begin, runtime, calls, outcomes } = worldOf(failing);
     begin({ waitSignal: waiting.signal });
@@ -331,7 +331,7 @@ describe('a wait between calls', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('does not begin when it was called off while the handler ran', async () => {
+  it('does not begin if the delivery was cancelled while the handler ran', async () => {
     const waiting = new AbortController();
     const running = new Deferred();
     const { begin, runtime, outcomes } = worldOf(() => running.promise);
@@ -342,14 +342,14 @@ describe('a wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('is none: the last call that fails is a failure all the same', async () => {
+  it('is not needed: the failure of the last call counts, even if the delivery was cancelled', async () => {
     const waiting = new AbortController();
     waiting.abort(revoked);
     const { process } = worldOf(failing, { tier0: { maxAttempts: 1 } });
     expect(await process({ waitSignal: waiting.signal })).toMatchObject({ ending: 'exhausted' });
   });
 
-  it('called off in the very moment in which it ends, is followed by no call', async () => {
+  it('is followed by no call if the delivery is cancelled in the moment the wait ends', async () => {
     const waiting = new AbortController();
     const { begin, runtime, calls, outcomes } = worldOf(failing);
     const setTimer = runtime.setTimer.bind(runtime);
@@ -365,7 +365,7 @@ describe('a wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('called off while the record is prepared for the next call, is followed by no call', async () => {
+  it('is followed by no call if the delivery is cancelled while the record is prepared', async () => {
     const runtime = new Unlucky();
     const logger = recordingLogger();
     const binding = bindingOf({ retry: retryOf() });
@@ -400,7 +400,7 @@ describe('a wait between calls', () => {
     expect(calls).toBe(1);
   });
 
-  it('and the calls before it count although the record cannot be prepared for another', async () => {
+  it('keeps the number of calls if the record cannot be prepared for another one', async () => {
     const runtime = new Unlucky();
     const logger = recordingLogger();
     const binding = bindingOf({ retry: retryOf() });
@@ -425,7 +425,7 @@ describe('a wait between calls', () => {
     expect(await outcome).toMatchObject({ error: outage, attempts: 2, ending: 'delivered-again' });
   });
 
-  it('listens to the signal of the work where there is no other', async () => {
+  it('uses the work signal if there is no wait signal', async () => {
     const work = new AbortController();
     const { begin, runtime, outcomes } = worldOf(failing);
     begin({ signal: work.signal });
@@ -435,7 +435,7 @@ describe('a wait between calls', () => {
     expect(outcomes).toEqual([{ kind: 'handed-back' }]);
   });
 
-  it('what a handler throws because its work was called off, is no failure', async () => {
+  it('are left out, and nothing fails, if the handler throws because its work was cancelled', async () => {
     const work = new AbortController();
     work.abort(revoked);
     const { process, breaker } = worldOf(failing, { tier0: { maxAttempts: 1 }, circuit: {} });
@@ -444,23 +444,23 @@ describe('a wait between calls', () => {
   });
 });
 
-describe('breaker(retry(handler))', () => {
+describe('The circuit breaker around the retries', () => {
   const circuit = { slidingWindowSize: 2, minimumNumberOfCalls: 2, automaticPauseOnOpen: true };
 
-  it('one exhausted retry is one failure', async () => {
+  it('counts an exhausted retry as one failure', async () => {
     const { process, breaker, calls } = worldOf(failing, { circuit });
     await process();
     expect(calls).toHaveLength(3);
     expect(breaker.figures).toEqual({ calls: 1, failures: 1, slow: 0 });
   });
 
-  it('a success after failures is one success', async () => {
+  it('counts a success after failed calls as one success', async () => {
     const { process, breaker } = worldOf(failingTimes(2), { circuit });
     await process();
     expect(breaker.figures).toEqual({ calls: 1, failures: 0, slow: 0 });
   });
 
-  it('the waits count in how slow a call is', async () => {
+  it('counts the waits between calls as time of the call', async () => {
     const slow = { ...circuit, slowCallDurationMs: 299 };
     const { process, breaker } = worldOf(failingTimes(2), { circuit: slow });
     await process();
@@ -470,7 +470,7 @@ describe('breaker(retry(handler))', () => {
     expect(limit.breaker.figures.slow).toBe(0);
   });
 
-  it('so does a slow success of a handler that takes its time', async () => {
+  it('counts a slow success of an asynchronous handler', async () => {
     const taking: Handle = () =>
       new Promise<void>((resolve) => void world.runtime.setTimer(resolve, 6_000));
     const world = worldOf(taking, { circuit });
@@ -478,7 +478,7 @@ describe('breaker(retry(handler))', () => {
     expect(world.breaker.figures).toEqual({ calls: 1, failures: 0, slow: 1 });
   });
 
-  it('open: no handler is called, no retry burnt, nothing counted; the record is handed back', async () => {
+  it('when open, hands the record back without a call, a used retry or a count', async () => {
     const { begin, runtime, calls, breaker, outcomes } = worldOf(failing, { circuit });
     begin();
     begin();
@@ -491,7 +491,7 @@ describe('breaker(retry(handler))', () => {
     expect(calls).toHaveLength(6);
   });
 
-  it('open without automaticPauseOnOpen: the record fails, and the error says why', async () => {
+  it('when open without automaticPauseOnOpen, fails the record with an error that says why', async () => {
     const { begin, runtime, outcomes, calls } = worldOf(failing, {
       circuit: { ...circuit, automaticPauseOnOpen: false },
     });
@@ -512,7 +512,7 @@ describe('breaker(retry(handler))', () => {
     expect(calls).toHaveLength(6);
   });
 
-  it('half open: what is more than permitted is handed back', async () => {
+  it('when half open, hands back the records beyond the permitted calls', async () => {
     const answer = new Deferred();
     let isDown = true;
     const { begin, runtime, outcomes, breaker, calls } = worldOf(
@@ -539,7 +539,7 @@ describe('breaker(retry(handler))', () => {
     expect(breaker.state).toBe('CLOSED');
   });
 
-  it('a record that fails while it is not closed waits for it, not for a backoff of its own', async () => {
+  it('removes the backoff of a record that fails while the circuit is not closed', async () => {
     const { begin, runtime, outcomes } = worldOf(failing, { circuit, tier0: { maxAttempts: 1 } });
     for (let times = 0; times < 2; times++) {
       begin();
@@ -553,7 +553,7 @@ describe('breaker(retry(handler))', () => {
     expect(outcomes[2]).toMatchObject({ kind: 'failed', delayMs: 0 });
   });
 
-  it('without automaticPauseOnOpen the ordinary backoff goes on', async () => {
+  it('keeps the ordinary backoff without automaticPauseOnOpen', async () => {
     const open = { ...circuit, automaticPauseOnOpen: false };
     const { begin, runtime, outcomes } = worldOf(failing, { circuit: open });
     begin();
@@ -566,7 +566,7 @@ describe('breaker(retry(handler))', () => {
     ['bad messages', {}, new PayloadValidationException('bad', [])],
     ['those that are named as bad', { nonRetryable: [TypeError] }, new TypeError()],
     ['refusals of a guard', {}, new HandlerRefusedException('no')],
-  ])('%s never open it', async (_what, given, error) => {
+  ])('is never opened by %s', async (_what, given, error) => {
     const { process, breaker } = worldOf(
       () => {
         throw error;
@@ -578,13 +578,13 @@ describe('breaker(retry(handler))', () => {
     expect(breaker.state).toBe('CLOSED');
   });
 
-  it('an error outside the whitelist counts: it may well be the world', async () => {
+  it('counts an error outside the whitelist, because a dependency may be down', async () => {
     const { process, breaker } = worldOf(failing, { circuit, retryable: [TypeError] });
     await process();
     expect(breaker.figures.failures).toBe(1);
   });
 
-  it('a record that cannot be prepared never comes to it', async () => {
+  it('does not count a record that cannot be prepared', async () => {
     const { processor, breaker } = worldOf(failing, { circuit });
     const outcome = await processor.process(deliveryOf({ value: Buffer.from('{') }));
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'DESERIALIZATION' } });
@@ -592,7 +592,7 @@ describe('breaker(retry(handler))', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  it('a wait that is called off tells it nothing', async () => {
+  it('does not count a cancelled wait', async () => {
     const waiting = new AbortController();
     const { begin, runtime, breaker } = worldOf(failing, { circuit });
     begin({ waitSignal: waiting.signal });
@@ -603,7 +603,7 @@ describe('breaker(retry(handler))', () => {
   });
 });
 
-describe('a handler of slices', () => {
+describe('ResilienceDecorator, for a batch handler', () => {
   const circuit = {
     ...EVENTBUS_DEFAULTS.binding.circuitBreaker,
     enabled: true,
@@ -626,7 +626,7 @@ describe('a handler of slices', () => {
   };
   const stopped = new BatchProcessingException(1, 'second');
 
-  it('is called once for each delivery: from where it failed it is delivered again', async () => {
+  it('makes one call per delivery, and delivers again from the failed record on', async () => {
     const { process, breaker } = sliceWorld(() => Promise.reject(stopped));
     expect(await process()).toEqual([
       { kind: 'succeeded' },
@@ -636,14 +636,14 @@ describe('a handler of slices', () => {
     expect(breaker.figures).toEqual({ calls: 1, failures: 1, slow: 0 });
   });
 
-  it('what it throws because its work was called off, is no failure', async () => {
+  it('returns no failure for an error that is thrown because the work was cancelled', async () => {
     const { process, breaker } = sliceWorld(() => Promise.reject(boom));
     const handedBack = { kind: 'handed-back' };
     expect(await process(AbortSignal.abort())).toEqual([handedBack, handedBack, handedBack]);
     expect(breaker.figures.calls).toBe(0);
   });
 
-  it('until its calls are used up', async () => {
+  it('delivers again until the calls are used up', async () => {
     const { process } = sliceWorld(() => Promise.reject(stopped), { maxAttempts: 2 });
     expect((await process())[1]).toMatchObject({ ending: 'exhausted' });
   });
@@ -654,7 +654,7 @@ describe('a handler of slices', () => {
     ['a bad message first', [bad, ConsumerResult.retryable('boom'), undefined], 1],
     ['bad messages only', [bad, bad, undefined], 0],
   ])(
-    'tells the circuit of what it counts, whichever record failed first: %s',
+    'reports the failure that the circuit counts, whichever record failed first: %s',
     async (_, results, failures) => {
       const { process, breaker } = sliceWorld(() => results);
       await process();
@@ -662,7 +662,7 @@ describe('a handler of slices', () => {
     },
   );
 
-  it('is one call for the circuit, and is not called when that is open', async () => {
+  it('counts a slice as one call of the circuit, and makes none when it is open', async () => {
     let calls = 0;
     let isDown = false;
     const { process, breaker } = sliceWorld(() => {

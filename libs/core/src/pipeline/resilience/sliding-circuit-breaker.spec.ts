@@ -53,14 +53,14 @@ const SMALL = {
   permittedNumberOfCallsInHalfOpenState: 2,
 };
 
-describe('a binding without a circuit breaker', () => {
-  it('gets none built', () => {
+describe('A binding without a circuit breaker', () => {
+  it('creates no breaker', () => {
     const circuitBreaker = { ...defaults, enabled: false };
     expect(new CircuitBreakerConfigFactory().create(bindingOf({ circuitBreaker }))).toBeUndefined();
   });
 });
 
-describe('a closed circuit', () => {
+describe('A closed circuit breaker', () => {
   it.each<[string, object, string, string]>([
     ['opens at the rate, not above it', {}, 'ssff', 'CCCO'],
     ['stays closed below it', {}, 'sssf', 'CCCC'],
@@ -78,7 +78,7 @@ describe('a closed circuit', () => {
     expect(breakerWith({ ...SMALL, ...change }).calls(results)).toBe(states);
   });
 
-  it('says why it opened, and by which figures', () => {
+  it('reports why it opened, with the figures', () => {
     const failing = breakerWith(SMALL);
     failing.calls('sfff');
     expect(failing.transitions).toMatchObject([
@@ -95,13 +95,13 @@ describe('a closed circuit', () => {
   });
 });
 
-describe('an open circuit', () => {
-  it('lets nothing pass', () => {
+describe('An open circuit breaker', () => {
+  it('refuses all calls', () => {
     const { calls } = breakerWith(SMALL);
     expect(calls('ffffsf')).toBe('CCCO--');
   });
 
-  it('is half open when its time is over, though nobody calls', async () => {
+  it('becomes half open after its wait, without a call', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith({
       ...SMALL,
       waitDurationInOpenStateMs: 30_000,
@@ -119,7 +119,7 @@ describe('an open circuit', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('does not hear of calls that began while it was closed', async () => {
+  it('ignores the results of calls that began while it was closed', async () => {
     const { breaker, calls, runtime } = breakerWith(SMALL);
     const early = [breaker.admit(), breaker.admit(), breaker.admit()];
     calls('ffff');
@@ -132,7 +132,7 @@ describe('an open circuit', () => {
   });
 });
 
-describe('a half open circuit', () => {
+describe('A half open circuit breaker', () => {
   const halfOpen = async (change: object = {}) => {
     const world = breakerWith({ ...SMALL, ...change });
     world.calls('ffff');
@@ -163,7 +163,7 @@ describe('a half open circuit', () => {
     expect((await halfOpen(change)).calls(results)).toBe(states);
   });
 
-  it('lets no more pass at a time than it is permitted', async () => {
+  it('admits no more than the permitted calls at a time', async () => {
     const { breaker, calls } = await halfOpen();
     const trials = [breaker.admit(), breaker.admit()];
     expect(breaker.admit()).toBe(REFUSED);
@@ -174,7 +174,7 @@ describe('a half open circuit', () => {
     expect(calls('s')).toBe('C');
   });
 
-  it('is not held up by trial calls that never end: some time later others are let through', async () => {
+  it('admits more calls after some time if trial calls never end', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     const [hanging, late] = [breaker.admit(), breaker.admit()];
     await runtime.advance(59_999);
@@ -187,7 +187,7 @@ describe('a half open circuit', () => {
     expect(breaker.figures.calls).toBe(0);
   });
 
-  describe('that has let others through because its trial calls took too long', () => {
+  describe('that has admitted more calls because its trial calls took too long', () => {
     const granted = async () => {
       const world = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
       const slow = Array.from({ length: 3 }, () => world.breaker.admit());
@@ -201,7 +201,7 @@ describe('a half open circuit', () => {
     };
 
     it.each(['before', 'after'])(
-      'lets no more of them pass than it is permitted: the slow ones are called off %s it',
+      'admits no more than the permitted calls: the slow ones are cancelled %s it',
       async (when) => {
         const { breaker, slow, admitAll } = await granted();
         breaker.settle(breaker.admit(), 'ignored', 0);
@@ -211,7 +211,7 @@ describe('a half open circuit', () => {
       },
     );
 
-    it('lets one less pass for each of the slow ones that still tells something', async () => {
+    it('admits one call less for each slow one that still has a counted result', async () => {
       const { breaker, slow, admitAll } = await granted();
       const other = breaker.admit();
       breaker.settle(slow[0]!, 'succeeded', 0);
@@ -224,7 +224,7 @@ describe('a half open circuit', () => {
     });
   });
 
-  it('that opened again waits again', async () => {
+  it('waits again after it has opened again', async () => {
     const { breaker, calls, runtime } = await halfOpen();
     calls('ff');
     await runtime.advance(59_999);
@@ -234,8 +234,8 @@ describe('a half open circuit', () => {
   });
 });
 
-describe('a circuit that is reset', () => {
-  it('is closed, has no timer, and forgets all calls, those under way too', async () => {
+describe('A circuit breaker that is reset', () => {
+  it('is closed, has no timer, and ignores all earlier calls, also the running ones', async () => {
     const { breaker, calls, runtime, transitions } = breakerWith(SMALL);
     calls('ffff');
     breaker.reset();
@@ -251,8 +251,8 @@ describe('a circuit that is reset', () => {
   });
 });
 
-describe('a listener of a circuit', () => {
-  it('that throws hurts nobody, and that is said', () => {
+describe('A listener of a circuit breaker', () => {
+  it('may throw without an effect, which is logged', () => {
     const { breaker, calls, logger, transitions } = breakerWith(SMALL);
     breaker.onTransition(() => {
       throw new Error('broken');
@@ -339,8 +339,8 @@ class ReferenceBreaker {
   }
 }
 
-describe('any life of a circuit', () => {
-  it('is as its plain model says', async () => {
+describe('Any history of a circuit breaker', () => {
+  it('equals that of its reference model', async () => {
     const config = fc
       .record({
         slidingWindowSize: fc.integer({ min: 1, max: 6 }),

@@ -47,7 +47,7 @@ beforeEach(() => {
   routes = [];
 });
 
-describe('One record after the other', () => {
+describe('FailureRoutingStep, for one record', () => {
   const step = (answer: () => Outcome | Promise<Outcome>) =>
     new FailureRoutingStep(
       {
@@ -60,40 +60,40 @@ describe('One record after the other', () => {
       { router, retryTopic },
     );
 
-  it('a success passes, without a promise where there was none', () => {
+  it('passes a success on, without a promise if there was none', () => {
     expect(step(() => succeeded).process(call(1))).toBe(succeeded);
     expect(routes).toEqual([]);
   });
 
-  it('a failure is seen to, whether it comes at once or later', async () => {
+  it('routes a failure, synchronous or asynchronous', async () => {
     expect(await step(() => bad).process(call(1))).toBe(retried);
     expect(await step(async () => bad).process(call(2))).toBe(retried);
     expect(routes).toEqual([1, 2]);
   });
 
-  it('what was handed back stays so', async () => {
+  it('leaves a record that was handed back', async () => {
     expect(await step(async () => handedBack).process(call(1))).toBe(handedBack);
   });
 
-  it('a foreign record is passed over', () => {
+  it('discards a foreign record', () => {
     const outcome = step(() => succeeded).process(call(1, {}, 99));
     expect(outcome).toEqual({ kind: 'discarded', reason: 'foreign' });
     expect(handled).toEqual([]);
   });
 
-  it('one that could not be written is seen to again without its handler', async () => {
+  it('repeats a failed write without calling the handler', async () => {
     expect(await step(() => succeeded).process(call(1, { pendingRouting: bad }))).toBe(retried);
     expect([handled, routes]).toEqual([[], [1]]);
   });
 
-  it('one that was decided about does not reach its handler', async () => {
+  it('applies a decision without calling the handler', async () => {
     const decided = call(1, { decision: 'dead-letter', pendingRouting: bad });
     expect(await step(() => succeeded).process(decided)).toBe(lettered);
     expect(handled).toEqual([]);
   });
 });
 
-describe('A slice', () => {
+describe('FailureRoutingStep, for a slice', () => {
   class Slices implements PipelineStep {
     readonly seen: number[][] = [];
     process = (): Outcome => succeeded;
@@ -119,7 +119,7 @@ describe('A slice', () => {
     return segments.map((segment) => segment.map(({ kind }) => kind));
   };
 
-  it('passes as a whole', async () => {
+  it('passes a slice on as a whole', async () => {
     const inner = new Slices(() => succeeded);
     expect(
       await run(
@@ -130,7 +130,7 @@ describe('A slice', () => {
     expect(inner.seen).toEqual([[1, 2, 3]]);
   });
 
-  it('is not given back behind a record that has left', async () => {
+  it('lets the records behind a routed one go on at once', async () => {
     const inner = new Slices((offset) => (offset === 2 ? bad : succeeded));
     const slice = [1, 2, 3, 4].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, retried]);
@@ -138,16 +138,16 @@ describe('A slice', () => {
   });
 
   it.each<[string, Outcome]>([
-    ['somebody wants to wait for', { kind: 'handed-back', delayMs: 50 }],
-    ['has failed and stays', bad],
-  ])('ends behind it at one that %s', async (_, staying) => {
+    ['the handler wants to delay', { kind: 'handed-back', delayMs: 50 }],
+    ['has failed and stays in its place', bad],
+  ])('ends the slice at a record behind a routed one that %s', async (_, staying) => {
     const answers = [bad, handedBack, staying, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
     const slice = [1, 2, 90, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([retried, handedBack, staying, handedBack]);
   });
 
-  it('ends at a failure that is given back instead of being written', async () => {
+  it('ends the slice at a failure that is handed back instead of being written', async () => {
     const inner = { process: () => succeeded, processSlice: () => [succeeded, bad, handedBack] };
     const giving = { ...router, route: async () => handedBack };
     const slice = [1, 2, 3].map((offset) => call(offset));
@@ -155,20 +155,20 @@ describe('A slice', () => {
     expect(outcomes).toEqual([succeeded, handedBack, handedBack]);
   });
 
-  it('in which nothing has failed waits as whoever gave it back does', async () => {
+  it('keeps records that the handler handed back, if none has failed', async () => {
     const answers = [succeeded, handedBack, handedBack];
     const inner = { process: () => succeeded, processSlice: () => answers };
     const slice = [1, 2, 3].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual(answers);
   });
 
-  it('ends at a record that stays', async () => {
+  it('ends the slice at a record that stays', async () => {
     const inner = new Slices((offset) => (offset === 91 ? bad : succeeded));
     const slice = [90, 91, 92].map((offset) => call(offset));
     expect(await run(inner, slice)).toEqual([succeeded, bad, handedBack]);
   });
 
-  it('keeps from its handler what that is not to see', async () => {
+  it('keeps foreign and already failed records from the handler', async () => {
     const inner = new Slices(() => succeeded);
     const slice = [
       call(1),
@@ -190,7 +190,7 @@ describe('A slice', () => {
     expect(inner.seen).toEqual([[1], [4, 5], [96]]);
   });
 
-  it('of which only the first were handled is not given back', async () => {
+  it('passes in the rest again if only the first records were handled', async () => {
     const inner = {
       process: () => succeeded,
       processSlice: ([first]: readonly RecordCall[]) => [
@@ -201,7 +201,7 @@ describe('A slice', () => {
     expect(await segmentsOf(inner, slice)).toEqual([['retried'], ['succeeded'], ['succeeded']]);
   });
 
-  it('of which none was handled has no outcomes', async () => {
+  it('returns no outcome if no record was handled', async () => {
     const inner = { process: () => succeeded, processSlice: () => [] };
     expect(await run(inner, [call(1), call(2)])).toEqual([]);
   });
