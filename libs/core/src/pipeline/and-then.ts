@@ -13,11 +13,11 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
  * passed on to `proceed`, so that a step can keep one function and creates no closure per record.
  */
 export function andThen<T, C, R>(
-  value: T | PromiseLike<T>,
+  value: T | Promise<T>,
   proceed: (value: T, context: C) => R | Promise<R>,
   context: C,
 ): R | Promise<R> {
-  return isPromiseLike(value)
-    ? Promise.resolve(value).then((resolved) => proceed(resolved, context))
+  return value instanceof Promise
+    ? value.then((resolved) => proceed(resolved, context))
     : proceed(value, context);
 }

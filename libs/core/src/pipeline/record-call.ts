@@ -20,9 +20,7 @@ export class RecordCall {
     readonly delivery: Delivery,
     /** Counts the calls of this delivery, from 1. */
     readonly number = 1,
-  ) {
-    this.value = undefined;
-  }
+  ) {}
 
   invoke(): unknown {
     return this.handler.invoke([this.record], [this.context]);

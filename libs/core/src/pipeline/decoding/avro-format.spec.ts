@@ -5,36 +5,38 @@ import { SchemaRegistryUnavailableException } from '../../errors/schema-registry
 import type { EventRecord } from '../../model/records/event-record.js';
 import { deliveryOf, errorOf, handler, processorOf } from '../pipeline.spec-support.js';
 import { AvroDeserializer, AvroSerializer } from './avro-format.js';
-import { avroWorld, recordOf } from './avro.spec-support.js';
+import { avroUnderTest, recordOf } from './avro.spec-support.js';
 
 const TOPIC = { topic: 'orders' };
 
-async function worldOf(schema: unknown) {
-  const world = await avroWorld();
-  world.client.register({ subject: 'orders-value', schema });
-  const serializer = new AvroSerializer(world.schemas);
-  const deserializer = new AvroDeserializer(world.schemas);
+async function formatUnderTest(schema: unknown) {
+  const avro = await avroUnderTest();
+  avro.client.register({ subject: 'orders-value', schema });
+  const serializer = new AvroSerializer(avro.schemas);
+  const deserializer = new AvroDeserializer(avro.schemas);
   const write = async (event: unknown): Promise<Buffer> =>
     (await serializer.serialize(event, TOPIC)).value as Buffer;
-  return { ...world, serializer, deserializer, write };
+  return { ...avro, serializer, deserializer, write };
 }
 
 const roundTrip = async (type: unknown, value: unknown): Promise<unknown> => {
-  const { write, deserializer } = await worldOf(recordOf('R', { value: type }));
+  const { write, deserializer } = await formatUnderTest(recordOf('R', { value: type }));
   const read = (await deserializer.deserialize(await write({ value }))) as { value: unknown };
   return read.value;
 };
 
 describe('The Avro format', () => {
   it('writes five bytes that name the schema, and the encoded value', async () => {
-    const { write, deserializer } = await worldOf(recordOf('Order', { id: 'int', item: 'string' }));
+    const { write, deserializer } = await formatUnderTest(
+      recordOf('Order', { id: 'int', item: 'string' }),
+    );
     const bytes = await write({ id: 3, item: 'pen' });
     expect(bytes.toString('hex')).toBe('0000000001' + '06' + '06' + '70656e');
     expect(await deserializer.deserialize(bytes)).toStrictEqual({ id: 3, item: 'pen' });
   });
 
   it('decodes without a promise if the schema is known', async () => {
-    const { write, deserializer } = await worldOf('string');
+    const { write, deserializer } = await formatUnderTest('string');
     const bytes = await write('tüv');
     expect(deserializer.deserialize(bytes)).toBeInstanceOf(Promise);
     await deserializer.deserialize(bytes);
@@ -73,7 +75,7 @@ describe('The Avro format', () => {
   });
 
   it('returns bytes of its own, so that the record does not change', async () => {
-    const { write, deserializer } = await worldOf('bytes');
+    const { write, deserializer } = await formatUnderTest('bytes');
     const bytes = await write(Buffer.from('abc'));
     const before = Buffer.from(bytes);
     ((await deserializer.deserialize(bytes)) as Buffer).fill(0);
@@ -90,7 +92,7 @@ describe('A record with an Avro value', () => {
       payload: payload as never,
     });
   const process = async (value: Buffer, payload?: unknown, schema: unknown = order) => {
-    const { client, deserializer, write } = await worldOf(schema);
+    const { client, deserializer, write } = await formatUnderTest(schema);
     return {
       client,
       write,
@@ -138,7 +140,7 @@ describe('A record with an Avro value', () => {
   });
 
   it('waits while the registry does not answer, without a counted failure', async () => {
-    const { client, deserializer } = await worldOf(order);
+    const { client, deserializer } = await formatUnderTest(order);
     const processor = processorOf([keep()], { deserializer });
     client.trouble = new SchemaRegistryUnavailableException('down');
     expect(await processor.process(deliveryOf({ value: avro(6) }))).toEqual({
@@ -155,7 +157,7 @@ describe('A record with an Avro value', () => {
 
 describe('An event that does not fit the latest Avro schema', () => {
   it('is refused with the names of its fields, and without their values', async () => {
-    const { serializer } = await worldOf(
+    const { serializer } = await formatUnderTest(
       recordOf('Order', { id: 'int', customer: recordOf('Customer', { name: 'string' }) }),
     );
     const attempt = Promise.resolve(

@@ -1,11 +1,11 @@
 import { SchemaRegistryUnavailableException } from '../../errors/schema-registry-errors.js';
-import { avroWorld, recordOf } from './avro.spec-support.js';
+import { avroUnderTest, recordOf } from './avro.spec-support.js';
 
 const order = recordOf('Order', { id: 'long' });
 
 describe('AvroSchemas.byId', () => {
   it('asks the registry once for a schema, however many callers there are', async () => {
-    const { client, schemas } = await avroWorld();
+    const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'orders-value', schema: order });
     const types = await Promise.all([1, 2, 3].map(async () => schemas.byId(id)));
     expect(new Set(types).size).toBe(1);
@@ -14,7 +14,7 @@ describe('AvroSchemas.byId', () => {
   });
 
   it('evicts the least recently used schema beyond schemaRegistry.cacheSize', async () => {
-    const { client, schemas } = await avroWorld(2);
+    const { client, schemas } = await avroUnderTest(2);
     const ids = ['A', 'B', 'C'].map((name) =>
       client.register({ subject: name, schema: recordOf(name, {}) }),
     );
@@ -29,7 +29,7 @@ describe('AvroSchemas.byId', () => {
   });
 
   it('asks again after a failure', async () => {
-    const { client, schemas } = await avroWorld();
+    const { client, schemas } = await avroUnderTest();
     client.trouble = new SchemaRegistryUnavailableException('down');
     const attempts = [schemas.byId(1), schemas.byId(1)];
     for (const attempt of attempts) await expect(attempt).rejects.toBe(client.trouble);
@@ -40,7 +40,7 @@ describe('AvroSchemas.byId', () => {
   });
 
   it('resolves references of references', async () => {
-    const { client, schemas } = await avroWorld();
+    const { client, schemas } = await avroUnderTest();
     const reference = (subject: string) => ({ subject, version: 1 });
     client.register({ subject: 'money', schema: recordOf('Money', { cents: 'long' }) });
     client.register({
@@ -72,7 +72,7 @@ describe('AvroSchemas.byId', () => {
       'undefined type name',
     ],
   ])('rejects with an ordinary error: %s', async (_, registered, message) => {
-    const { client, schemas } = await avroWorld();
+    const { client, schemas } = await avroUnderTest();
     const id = client.register({ subject: 'a', ...registered });
     await expect(schemas.byId(id)).rejects.toThrow(message);
   });
@@ -80,7 +80,7 @@ describe('AvroSchemas.byId', () => {
 
 describe('AvroSchemas.latestOf', () => {
   it('asks the registry again after a minute', async () => {
-    const { client, runtime, schemas } = await avroWorld();
+    const { client, runtime, schemas } = await avroUnderTest();
     client.register({ subject: 'orders-value', schema: order });
     expect((await schemas.latestOf('orders-value')).id).toBe(1);
     client.register({ subject: 'orders-value', schema: recordOf('Order', { id: 'string' }) });

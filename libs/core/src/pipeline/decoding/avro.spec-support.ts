@@ -47,7 +47,7 @@ export class RegistryInMemory {
   }
 }
 
-export async function avroWorld(cacheSize = 10) {
+export async function avroUnderTest(cacheSize = 10) {
   const client = new RegistryInMemory();
   const runtime = new VirtualRuntime();
   const schemas = new AvroSchemas({ avro: await loadAvro(), client, cacheSize, runtime });

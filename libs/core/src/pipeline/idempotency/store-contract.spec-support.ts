@@ -3,7 +3,7 @@ import type {
   IdempotencyStore,
 } from '../../model/extension-points/idempotency-store.js';
 
-export interface StoreWorld {
+export interface StoreUnderTest {
   readonly store: IdempotencyStore;
   /** By which this side measures durations. */
   readonly monotonic: () => number;
@@ -16,19 +16,19 @@ const LEASE_MS = 1_000;
 const LONG_MS = 60_000;
 
 /** What the bus relies on. Every store passes it, on its real database. */
-export function describeIdempotencyStore(name: string, begin: () => Promise<StoreWorld>): void {
+export function describeIdempotencyStore(name: string, begin: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
-    let world: StoreWorld;
+    let underTest: StoreUnderTest;
     let store: IdempotencyStore;
     let keys = 0;
     let key: string;
 
     beforeAll(async () => {
-      world = await begin();
-      ({ store } = world);
+      underTest = await begin();
+      ({ store } = underTest);
     });
     beforeEach(() => (key = `default/shop/orders/orders-0-${++keys}@1700000000000`));
-    afterAll(() => world.end?.());
+    afterAll(() => underTest.end?.());
 
     const claim = async (owner: string, leaseMs = LONG_MS, of = key): Promise<ClaimAnswer> =>
       store.claim(of, owner, leaseMs);
@@ -36,8 +36,8 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
     /** When a claim was granted. */
     const untilGranted = async (owner: string): Promise<number> => {
       for (let tries = 0; tries < LEASE_MS; tries++) {
-        if ((await claim(owner, LONG_MS)) === 'new') return world.monotonic();
-        await world.elapse(20);
+        if ((await claim(owner, LONG_MS)) === 'new') return underTest.monotonic();
+        await underTest.elapse(20);
       }
       throw new Error('It was never granted.');
     };
@@ -108,7 +108,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
     });
 
     it('ends a lease after its time, and not before', async () => {
-      const began = world.monotonic();
+      const began = underTest.monotonic();
       await claim('a', LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
       expect(await claim('c')).toBe('in-progress');
@@ -130,7 +130,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
     });
 
     it('forgets a mark after its time, and not before', async () => {
-      const began = world.monotonic();
+      const began = underTest.monotonic();
       await store.complete(key, LEASE_MS);
       expectLeaseSince(began, await untilGranted('b'));
     });

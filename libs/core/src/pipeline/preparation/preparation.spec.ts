@@ -68,7 +68,7 @@ interface Given {
   readonly nonRetryable?: readonly ErrorMatcher[];
 }
 
-function worldOf(
+function bindingUnderTest(
   options: EventHandlerOptions,
   { mode = 'in-line', nonRetryable = [] }: Given = {},
 ) {
@@ -111,7 +111,7 @@ async function done<T>(work: T | Promise<T>): Promise<T> {
 describe.each(ways)('Preparation of a record, when %s cannot reach its database', (_, options) => {
   it('is repeated with the waits of retry.tier0, and the record is then handled', async () => {
     answers = [reset, reset];
-    expect(await worldOf(options).process()).toEqual(succeeded);
+    expect(await bindingUnderTest(options).process()).toEqual(succeeded);
     expect(asked).toEqual([0, 100, 300]);
     expect(handled).toEqual([1]);
     expect(attempts).toEqual([expect.objectContaining({ call: 1 })]);
@@ -120,14 +120,14 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
   it('fails when the tries of retry.tier0 are used up', async () => {
     answers = [reset, reset, reset, reset];
     const failure = { kind: 'failed', error: reset, attempts: 3, ending: 'exhausted' };
-    expect(await worldOf(options).process()).toMatchObject(failure);
+    expect(await bindingUnderTest(options).process()).toMatchObject(failure);
     expect(asked).toHaveLength(3);
     expect(handled).toEqual([]);
   });
 
   it("delivers the record again with retry.mode 'seek', as often", async () => {
     answers = [reset, reset];
-    const { process } = worldOf(options, { mode: 'seek' });
+    const { process } = bindingUnderTest(options, { mode: 'seek' });
     const again = { kind: 'failed', attempts: 1, ending: 'delivered-again', delayMs: 100 };
     expect(await process()).toMatchObject(again);
     expect(await process({ failures: 2 })).toMatchObject({ ending: 'exhausted' });
@@ -138,20 +138,22 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
     answers = [reset];
     const waiting = new AbortController();
     runtime.setTimer(() => waiting.abort(), 50);
-    const outcome = await worldOf(options).process({ waitSignal: waiting.signal });
+    const outcome = await bindingUnderTest(options).process({ waitSignal: waiting.signal });
     expect(outcome).toEqual({ kind: 'handed-back' });
     expect(asked).toEqual([0]);
   });
 
   it('fails at once if the error must not be retried', async () => {
     answers = [reset];
-    const outcome = await worldOf(options, { nonRetryable: [{ code: 'ECONNRESET' }] }).process();
+    const outcome = await bindingUnderTest(options, {
+      nonRetryable: [{ code: 'ECONNRESET' }],
+    }).process();
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 1, ending: 'permanent' });
   });
 
   it('is not counted by the circuit breaker, which is about the handler', async () => {
     answers = [reset, reset, reset];
-    const { breaker, process } = worldOf(options);
+    const { breaker, process } = bindingUnderTest(options);
     await process();
     expect(breaker.figures.calls).toBe(0);
     await process();
@@ -160,7 +162,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
 
   it('keeps a record of a slice in its place: the records before it are handled, and it is delivered again', async () => {
     answers = [true, reset, true];
-    const { processSlice } = worldOf(options);
+    const { processSlice } = bindingUnderTest(options);
     const slice = [1, 2, 3].map((value) => now({}, value));
     expect(await processSlice(slice)).toEqual([succeeded]);
     const failure = { kind: 'failed', error: reset, ending: 'delivered-again', delayMs: 100 };
@@ -173,7 +175,7 @@ describe.each(ways)('Preparation of a record, when %s cannot reach its database'
 
 describe('A bad message', () => {
   const failed = async (options: EventHandlerOptions, value: unknown): Promise<Outcome> =>
-    worldOf(options).process({ record: deliveryOf({ value }).record });
+    bindingUnderTest(options).process({ record: deliveryOf({ value }).record });
 
   it('is not prepared again if it cannot be decoded', async () => {
     const outcome = await failed({ filter: ask }, Buffer.from('{'));
