@@ -1,7 +1,5 @@
 import type { HandlerDefinition } from '../discovery/exploring/handler-definition.js';
-import { throwIfFailed } from '../errors/result-errors.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
-import type { Outcome } from '../model/outcomes/outcome.js';
 import type { ReceivedContext } from './context/received-context.js';
 import type { ReceivedRecord } from './context/received-record.js';
 
@@ -21,14 +19,4 @@ export class RecordCall {
     /** Counts the calls of this delivery, from 1. */
     readonly number = 1,
   ) {}
-
-  invoke(): unknown {
-    return this.handler.invoke([this.record], [this.context]);
-  }
-
-  /** Throws if the answer of the handler says that it failed. */
-  conclude(answer: unknown): Outcome {
-    throwIfFailed(answer);
-    return this.context.outcomeAfterReturn();
-  }
 }

@@ -41,12 +41,11 @@ function outcomesAfterReturn(batch: readonly RecordCall[], answer: unknown): rea
   const results = resultsOf(batch, answer);
   if (!results) {
     throwIfFailed(answer);
-    return batch.map(({ context }) => context.outcomeAfterReturn());
+    return batch.map(({ context }) => context.outcomeAfterReturn(undefined));
   }
   return batch.map((ready, index) => {
     try {
-      throwIfFailed(results[index]);
-      return ready.context.outcomeAfterReturn();
+      return ready.context.outcomeAfterReturn(results[index]);
     } catch (error) {
       return outcomeSetBeforeThrow(ready, error) ?? failedWith(error);
     }
@@ -67,7 +66,9 @@ function outcomesAfterThrow(batch: readonly RecordCall[], error: unknown): reado
   if (failedIndex === undefined) return outcomesWithoutFailedIndex(batch, error);
   return batch.map((ready, index) => {
     if (index === failedIndex) return outcomeSetBeforeThrow(ready, error) ?? failedWith(error);
-    return index < failedIndex ? ready.context.outcomeAfterReturn() : ownOutcomeOrHandedBack(ready);
+    return index < failedIndex
+      ? ready.context.outcomeAfterReturn(undefined)
+      : ownOutcomeOrHandedBack(ready);
   });
 }
 

@@ -3,6 +3,7 @@ import type { ResolvedBinding } from '../../config/resolving/resolved-binding.js
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import type { DeliveryAttempt, EventContext } from '../../model/records/event-context.js';
 import { DeadLetterRequestedException } from '../../errors/handler-errors.js';
+import { throwIfFailed } from '../../errors/result-errors.js';
 import { TransactionException } from '../../errors/transaction-errors.js';
 import { handedBack, succeeded, type Outcome } from '../../model/outcomes/outcome.js';
 import type { RecordTransaction } from '../../model/records/record-transaction.js';
@@ -128,13 +129,15 @@ export class ReceivedContext implements EventContext {
   }
 
   /**
-   * Returns the outcome of a handler that returned. Later calls of the context do not change it.
+   * Returns the outcome of a handler that returned `answer`. Later calls of the context do not
+   * change it. Throws if the answer says that the handler failed.
    */
-  outcomeAfterReturn(): Outcome {
+  outcomeAfterReturn(answer: unknown): Outcome {
+    throwIfFailed(answer);
     this.#close();
-    if (this.#outcome === acknowledged) return this.#withOutputs(succeeded);
-    if (this.#outcome) return this.#outcome;
-    return this.#source.binding.ack === 'manual' ? handedBack : this.#withOutputs(succeeded);
+    if (this.#outcome && this.#outcome !== acknowledged) return this.#outcome;
+    if (!this.#outcome && this.#source.binding.ack === 'manual') return handedBack;
+    return this.#outputs ? withOutputs(succeeded, this.#outputs) : succeeded;
   }
 
   /**
@@ -143,18 +146,14 @@ export class ReceivedContext implements EventContext {
    */
   outcomeAfterThrow(): Outcome | undefined {
     this.#close();
-    if (this.#outcome === acknowledged) return this.#withOutputs(acknowledged);
+    if (this.#outcome === acknowledged)
+      return this.#outputs ? withOutputs(acknowledged, this.#outputs) : acknowledged;
     return this.#outcome?.kind === 'handed-back' ? undefined : this.#outcome;
   }
 
   #close(): void {
     this.#isClosed = true;
     this.#outputs?.close();
-  }
-
-  #withOutputs(outcome: Outcome): Outcome {
-    const outputs = this.#outputs?.records ?? [];
-    return outputs.length === 0 ? outcome : ({ ...outcome, outputs } as Outcome);
   }
 
   /** Keeps the last outcome that the handler asked for, but never takes an acknowledgement back. */
@@ -170,4 +169,8 @@ export class ReceivedContext implements EventContext {
     }
     this.#outcome = outcome;
   }
+}
+
+function withOutputs(outcome: Outcome, { records }: RecordOutputs): Outcome {
+  return records.length === 0 ? outcome : ({ ...outcome, outputs: records } as Outcome);
 }

@@ -14,17 +14,16 @@ function textOf(bytes: Buffer): string {
 
 export const jsonDeserializer: Deserializer = Object.freeze({
   name: 'JSON',
-  deserialize: (bytes: Buffer): unknown => parse(textOf(bytes)),
+  deserialize: (bytes: Buffer): unknown => {
+    const text = textOf(bytes);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      // The error of the parser is dropped, because its message quotes the payload.
+      throw new UnreadableValueError('the parser refused it');
+    }
+  },
 });
-
-/** Replaces the error of the parser, because its message quotes the payload. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new UnreadableValueError('the parser refused it');
-  }
-}
 
 export const jsonSerializer: Serializer = Object.freeze({
   name: 'JSON',

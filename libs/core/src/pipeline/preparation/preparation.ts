@@ -27,22 +27,22 @@ export class Preparation {
   }
 
   /** Throws or rejects if something is wrong with the record. A promise only if a step returns one. */
-  prepare(call: RecordCall): Prepared | Promise<Prepared> {
-    return this.#runFrom(0, call);
-  }
-
-  #runFrom(first: number, call: RecordCall): Prepared | Promise<Prepared> {
-    for (let index = first; index < this.#steps.length; index++) {
+  prepare(call: RecordCall, firstStep = 0): Prepared | Promise<Prepared> {
+    for (let index = firstStep; index < this.#steps.length; index++) {
       const prepared = this.#steps[index]!(call);
-      if (isPromiseLike(prepared)) return this.#runAfter(prepared, index + 1, call);
+      if (isPromiseLike(prepared)) return this.#continueAfter(prepared, call, index + 1);
       if (prepared !== undefined) return prepared;
     }
     return undefined;
   }
 
-  #runAfter(pending: Promise<Prepared>, first: number, call: RecordCall): Promise<Prepared> {
-    if (first === this.#steps.length) return pending;
-    return pending.then((prepared) => prepared ?? this.#runFrom(first, call));
+  #continueAfter(
+    pending: Promise<Prepared>,
+    call: RecordCall,
+    nextStep: number,
+  ): Promise<Prepared> {
+    if (nextStep === this.#steps.length) return pending;
+    return pending.then((prepared) => prepared ?? this.prepare(call, nextStep));
   }
 
   /**

@@ -1,11 +1,15 @@
+import { normaliseEventType } from '../../discovery/decorators/event-type.js';
+import { handlerConflicts } from '../../discovery/exploring/handler-conflicts.js';
 import type { HandlerDefinition } from '../../discovery/exploring/handler-definition.js';
-import { UnknownEventTypeException } from '../../errors/handler-errors.js';
+import {
+  HandlerDiscoveryException,
+  UnknownEventTypeException,
+} from '../../errors/handler-errors.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
 import { ReceivedContext, type ContextSource } from '../context/received-context.js';
 import type { Receiver } from '../context/received-headers.js';
 import { ReceivedRecord } from '../context/received-record.js';
 import type { PreparationStep } from '../pipeline-step.js';
-import { HandlerTable } from './handler-table.js';
 import { UnknownTypeWarnings, describeType } from './unknown-type-warnings.js';
 
 const unknownType: Outcome = Object.freeze({ kind: 'discarded', reason: 'unknown-type' });
@@ -40,4 +44,27 @@ export function selectHandler(
     call.context = new ReceivedContext(source, delivery, value, call.number);
     return undefined;
   };
+}
+
+/** The handlers of one binding by event type. */
+class HandlerTable {
+  /** True if a handler has a type. Otherwise the type of a record need not be read. */
+  readonly isTyped: boolean;
+  readonly #byType = new Map<string, HandlerDefinition>();
+  readonly #catchAll: HandlerDefinition | undefined;
+
+  constructor(handlers: readonly HandlerDefinition[]) {
+    const conflicts = handlerConflicts(handlers);
+    if (conflicts.length > 0) throw new HandlerDiscoveryException(conflicts);
+    for (const handler of handlers) {
+      if (handler.type !== undefined) this.#byType.set(normaliseEventType(handler.type), handler);
+    }
+    this.isTyped = this.#byType.size > 0;
+    this.#catchAll = handlers.find(({ type }) => type === undefined);
+  }
+
+  find(type: string | undefined): HandlerDefinition | undefined {
+    const handler = type === undefined ? undefined : this.#byType.get(normaliseEventType(type));
+    return handler ?? this.#catchAll;
+  }
 }

@@ -77,10 +77,10 @@ export class ResilienceDecorator implements PipelineStep {
     if (permit === REFUSED) return this.#circuitOpenOutcome();
     const startedAt = this.#breaker === undefined ? 0 : this.#runtime.monotonic();
     try {
-      const result = call.invoke();
+      const result = call.handler.invoke([call.record], [call.context]);
       return isPromiseLike(result)
         ? this.#concludeLater(result, call, { permit, startedAt })
-        : this.#settleBreaker(call.conclude(result), permit, startedAt);
+        : this.#conclude(result, call, permit, startedAt);
     } catch (error) {
       return this.#retryAfter(error, call, { permit, startedAt });
     }
@@ -99,6 +99,13 @@ export class ResilienceDecorator implements PipelineStep {
     );
   }
 
+  /** Throws if the answer says that the handler failed. */
+  #conclude(answer: unknown, call: RecordCall, permit: Permit, startedAt: number): Outcome {
+    const outcome = call.context.outcomeAfterReturn(answer);
+    if (this.#breaker) this.#settleBreaker(this.#breaker, outcome, permit, startedAt);
+    return outcome;
+  }
+
   /**
    * Uses `then` instead of `await`: an async function per record would take more time than the
    * breaker and the retries.
@@ -111,17 +118,20 @@ export class ResilienceDecorator implements PipelineStep {
     const fail = (error: unknown): Promise<Outcome> => this.#retryAfter(error, call, admitted);
     return Promise.resolve(result).then((answer) => {
       try {
-        return this.#settleBreaker(call.conclude(answer), admitted.permit, admitted.startedAt);
+        return this.#conclude(answer, call, admitted.permit, admitted.startedAt);
       } catch (error) {
         return fail(error);
       }
     }, fail);
   }
 
-  #settleBreaker(outcome: Outcome, permit: Permit, startedAt: number): Outcome {
-    if (this.#breaker)
-      this.#breaker.settle(permit, callResultOf(outcome), this.#runtime.monotonic() - startedAt);
-    return outcome;
+  #settleBreaker(
+    breaker: SlidingCircuitBreaker,
+    outcome: Outcome,
+    permit: Permit,
+    startedAt: number,
+  ): void {
+    breaker.settle(permit, callResultOf(outcome), this.#runtime.monotonic() - startedAt);
   }
 
   /**
@@ -159,7 +169,8 @@ export class ResilienceDecorator implements PipelineStep {
     if (prepared) throw new StopRetrying(withCalls(prepared, call.number - 1));
     let outcome: Outcome;
     try {
-      outcome = call.conclude(await call.invoke());
+      const answer: unknown = await call.handler.invoke([call.record], [call.context]);
+      outcome = call.context.outcomeAfterReturn(answer);
     } catch (error) {
       throw toStopRetrying(error, call);
     }
@@ -178,7 +189,8 @@ export class ResilienceDecorator implements PipelineStep {
         ? this.#applyRetryDecision(slice[index]!.delivery, outcome)
         : outcome,
     );
-    this.#settleBreaker(decisiveOutcome(judged), permit, startedAt);
+    if (this.#breaker)
+      this.#settleBreaker(this.#breaker, decisiveOutcome(judged), permit, startedAt);
     return judged.map((outcome) => this.#withCircuitBreakerDelay(outcome));
   }
 
