@@ -22,7 +22,7 @@ import type { BusSettings } from './bus-settings.js';
 import { FailureHandlingFactory } from './failure-handling-factory.js';
 import { ineffectiveOptionWarnings } from './start-warnings.js';
 
-/** Puts the containers of a binding around its handlers. */
+/** Creates the containers of a binding, with the pipeline that calls its handlers. */
 export class BindingBuilder {
   constructor(
     private readonly settings: BusSettings,
@@ -30,7 +30,7 @@ export class BindingBuilder {
     private readonly lifecycle: Pick<LifecycleManager, 'addPause'>,
     private readonly runtime: Runtime,
     private readonly logger: DriverLogger,
-    /** Of all bindings, for the publisher too. */
+    /** The formats of all bindings, which the publisher shares. */
     readonly formats = new PayloadFormats(runtime, logger),
   ) {}
 
@@ -80,7 +80,7 @@ export class BindingBuilder {
     });
   }
 
-  /** It waits for whatever command is under way, so nobody waits for it. */
+  /** Pauses the binding without waiting, because the command waits for any other running command. */
   #pause({ name, cluster }: ResolvedBinding, exceptionClass: string): void {
     const note = { reason: `a record failed with ${exceptionClass}`, by: 'exception-routing' };
     this.lifecycle.addPause({ name, cluster }, 'routing', note).catch((failure: unknown) =>
@@ -96,7 +96,7 @@ export class BindingBuilder {
     return config && new SlidingCircuitBreaker(config, this.runtime, this.logger);
   }
 
-  /** A binding that is registered at run time goes by the same rules as one that was configured. */
+  /** Checks a binding that is registered at run time by the same rules as a configured one. */
   async prepareFrom(
     name: string,
     properties: TopicBindingProperties,

@@ -18,7 +18,7 @@ import { RetryTopicFilter } from '../failures/retry-topics/retry-topic-filter.js
 import { HalfOpenBlockerDetector } from '../failures/routing/half-open-blocker-detector.js';
 import type { Clusters } from './clusters.js';
 
-/** What the application says about the failures of all its bindings. */
+/** Failure handling of the application for all its bindings. */
 export interface FailureParts {
   readonly classifier: ExceptionClassifier | undefined;
   readonly dltHandlers: readonly DltHandlerDefinition[];
@@ -41,11 +41,14 @@ export interface FailureHandlingOptions extends FailureParts {
   readonly logger: DriverLogger;
 }
 
-/** The road of one binding's failures: its main topic and all its tiers share everything but where they stand. */
+/**
+ * Creates the failure handling of one binding. Its main topic and its retry topics share everything
+ * except their position.
+ */
 export class FailureHandlingFactory {
   readonly publishProblems: PublishProblemTracker;
   readonly alerts: PendingAlerts;
-  /** undefined where the binding has no circuit breaker. */
+  /** undefined if the binding has no circuit breaker. */
   readonly halfOpenBlocker: HalfOpenBlockerDetector | undefined;
   readonly #shared: Omit<ConstructorParameters<typeof FailureRouter>[0], 'tier'>;
 
@@ -90,7 +93,7 @@ export class FailureHandlingFactory {
     };
   }
 
-  /** How failures of the main topic, or of a retry topic, are routed. */
+  /** Returns how failures of the main topic, or of a retry topic, are routed. */
   routingOf(tier?: ResolvedTier): FailureRouting {
     const { runtime, logger, binding } = this.options;
     const router = new FailureRouter({ ...this.#shared, tier: tier?.number ?? 0 });
@@ -100,7 +103,7 @@ export class FailureHandlingFactory {
   }
 }
 
-/** A method may ask for the letters of all bindings and for those of this one. */
+/** Removes duplicates: a method may be declared for all bindings and for this one as well. */
 function eachOnce(alerts: readonly DltHandlerDefinition[]): readonly DltHandlerDefinition[] {
   return [...new Map(alerts.map((alert) => [alert.invoke, alert])).values()];
 }

@@ -118,7 +118,7 @@ export class SchemaRegistryClient {
 
   #unavailable(happened: string, cause?: unknown): SchemaRegistryUnavailableException {
     return new SchemaRegistryUnavailableException(
-      `The schema registry at ${this.registry.url} ${happened}${reasonOf(cause)}. What needs its schemas waits and asks again; look at the registry, and at schemaRegistry in the options.`,
+      `The schema registry at ${this.registry.url} ${happened}${reasonOf(cause)}. Records that need its schemas wait and are tried again. Check the registry, and schemaRegistry in the options.`,
       { cause },
     );
   }

@@ -18,6 +18,6 @@ function applyFilter({ handler: { filter, origin }, record }: RecordCall): Prepa
   // Nobody waits for the promise, and it must not become an unhandled rejection.
   verdict.then(undefined, () => undefined);
   throw new TypeError(
-    `The filter of ${origin} gave a promise, which would always pass. A filter answers at once.`,
+    `The filter of ${origin} returned a promise, which would pass every record. Return the result synchronously.`,
   );
 }

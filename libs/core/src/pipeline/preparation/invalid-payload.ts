@@ -9,6 +9,6 @@ export function invalidPayload(
   issues: readonly string[],
   cause?: unknown,
 ): PayloadValidationException {
-  const message = `The payload is not what ${handler} takes: ${issues.join('; ')}. Let the producer send what is asked for, or change what the handler's payload asks for.`;
+  const message = `The payload is not valid for ${handler}: ${issues.join('; ')}. Correct its producer, or the payload class or schema of the handler.`;
   return new PayloadValidationException(message, issues, { cause });
 }

@@ -8,10 +8,14 @@ import { isBadMessage, unwrapBatchError } from '../../failures/faults/bad-messag
 import { isOneOf } from '../../failures/faults/thrown.js';
 
 /**
- * - `permanent`: the message is bad. One call, and the circuit does not hear of it.
- * - `refused`: a guard said no, so the handler was not called. Nothing is known of what it needs.
- * - `not-retried`: there is a whitelist, and it is not on it. One call, which the circuit counts.
- * - `retryable`: all others.
+ * What an error means for further calls:
+ *
+ * - `permanent`: the message is bad. There is one call, which the circuit breaker does not count.
+ * - `refused`: a guard refused the record, so the handler was not called. This says nothing about
+ *   the dependencies of the handler.
+ * - `not-retried`: there is a list of retryable exceptions, and the error is not on it. There is
+ *   one call, which the circuit breaker counts.
+ * - `retryable`: all other errors.
  */
 export type ErrorJudgement = 'permanent' | 'refused' | 'not-retried' | 'retryable';
 

@@ -186,7 +186,7 @@ export class SlidingCircuitBreaker implements CircuitBreaker {
       try {
         listener(transition);
       } catch (error) {
-        this.logger.error('A listener for the transitions of a circuit threw', {
+        this.logger.error('A listener of the circuit breaker threw', {
           binding: this.config.binding,
           error: String(error),
         });

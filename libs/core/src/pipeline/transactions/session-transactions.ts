@@ -133,7 +133,7 @@ export class SessionTransactions {
   async #resolveUnknownOutcome(work: TransactionWork, unknown: Error): Promise<TransactionResult> {
     const { topic, partition, offset } = work.offset;
     this.parts.logger.warn(
-      'It is not known whether a transaction is committed: the cluster is asked',
+      'The commit of a transaction got no answer: the committed offset of the group decides',
       {
         topic,
         partition,
@@ -230,7 +230,7 @@ export class SessionTransactions {
 
   async #closeProducer(producer: ProducerSession): Promise<void> {
     await producer.close().catch((error: unknown) =>
-      this.parts.logger.warn('A transactional producer did not close in order', {
+      this.parts.logger.warn('A transactional producer did not close cleanly', {
         reason: String(error),
       }),
     );
