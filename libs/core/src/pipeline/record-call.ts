@@ -4,7 +4,7 @@ import type { ReceivedContext } from './context/received-context.js';
 import type { ReceivedRecord } from './context/received-record.js';
 
 /**
- * One call of a handler with one record. The preparation steps set its fields. A retry is another
+ * A call of a handler with one record. The preparation steps set its fields. A retry is another
  * call, because the failed one may have changed the value.
  */
 export class RecordCall {

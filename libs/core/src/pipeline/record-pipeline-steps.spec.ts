@@ -36,7 +36,7 @@ const everything: Partial<RecordPipelineParts> = {
   transactions: { settle: async () => [] } as unknown as SliceTransactions,
 };
 
-/** Counts the outcomes that pass it: a step that a contributor could add. */
+/** Counts outcomes: an example of a step that a contributor could add. */
 class CountingStep implements PipelineStep {
   readonly counted: string[] = [];
 
@@ -82,7 +82,7 @@ describe('recordPipelineSteps', () => {
   it('leaves out the steps that the binding does not use', () => {
     const { around, preparation } = recordPipelineSteps(pipelineParts([keep]));
     expect(namesOf(around)).toEqual(['PrepareRecordStep']);
-    // Decoding and the choice of the handler.
+    // The two steps decode the value and select the handler.
     expect(preparation).toHaveLength(2);
   });
 

@@ -93,7 +93,10 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   };
 }
 
-/** Everything between a delivery and its outcome. Never throws: a failure is an outcome. */
+/**
+ * Creates everything between a delivery and its outcome. The result never throws, because a failure
+ * is an outcome.
+ */
 export function createRecordPipeline(
   parts: RecordPipelineParts,
   steps = recordPipelineSteps(parts),

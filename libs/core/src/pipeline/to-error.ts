@@ -12,7 +12,7 @@ export function failedWith(thrown: unknown): Outcome {
  */
 export function toError(thrown: unknown): Error {
   if (isError(thrown)) return thrown;
-  // Nobody waits for a thrown promise, and it must not become an unhandled rejection.
+  // A thrown promise has no reader, and it must not become an unhandled rejection.
   if (isOneOf(thrown, [Promise])) (thrown as Promise<unknown>).catch(() => undefined);
   const what = typeof thrown === 'string' ? `'${thrown}'` : describe(thrown);
   return new Error(`Something was thrown that is not an Error: ${what}.`, { cause: thrown });

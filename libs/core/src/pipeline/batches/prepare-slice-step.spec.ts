@@ -142,7 +142,7 @@ describe('A batch handler that fails', () => {
         outcome.kind === 'failed' ? outcome.ending : outcome.kind,
       );
     expect(await kinds(stopped)).toEqual(['succeeded', 'exhausted', 'discarded', 'given-up']);
-    // Nobody knows where: the first that is not done with is delivered again, alone.
+    // The error names no record, so the first unfinished one is delivered again, alone.
     const nowhere = await kinds(new Error('boom'));
     expect(nowhere).toEqual(['discarded', 'delivered-again', 'discarded', 'given-up']);
   });
@@ -326,7 +326,7 @@ describe('Any slice', () => {
         const end = slice.findIndex((kind) => kind === 'broken' || kind === 'failing');
         for (const [index, kind] of slice.entries()) {
           const expected = expectedKind(kind, index, end);
-          // Whether those that no handler sees are told behind the end makes no difference.
+          // Outcomes of discarded records behind the end make no difference.
           const allowed = expected === 'left' ? ['discarded', 'handed-back'] : [expected];
           expect(allowed).toContain(outcomes[index]?.kind);
         }

@@ -9,7 +9,7 @@ import { callNext, wholeSlice, type PreparedRecord, type SliceRest } from './bat
 
 /** Prepares the records of a batch handler. Passes on the first ones, as far as one handler takes them. */
 export class PrepareSliceStep implements PipelineStep {
-  /** What is left of slices, by its first record. These records are not prepared twice. */
+  /** The records that are left of a slice, by its first record. They are not prepared twice. */
   readonly #rests = new WeakMap<Delivery, SliceRest>();
 
   constructor(

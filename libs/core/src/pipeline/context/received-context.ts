@@ -39,8 +39,8 @@ export class ReceivedContext implements EventContext {
   #isClosed = false;
 
   /**
-   * Each call of the handler gets a context of its own, so that a late callback of an earlier call
-   * cannot change its outcome.
+   * Creates the context of one call. Each call has its own, so that a late callback of an earlier
+   * call cannot change its outcome.
    */
   constructor(source: ContextSource, delivery: Delivery, value: unknown, call = 1) {
     this.#source = source;

@@ -99,10 +99,10 @@ describe('ReceivedContext', () => {
     expect(keyOf({}, 0)).toBe('orders.events-1-7');
     expect(keyOf(original('origin'), 1)).toBe('origin-3-9007199254740993');
     expect(keyOf(original('origin', 'x'), 1)).toBe('orders.events-1-7');
-    // It was replayed.
+    // A replay of the record.
     const replayed = { ...original('orders.events'), 'x-eventbus-replay-count': '1' };
     expect(keyOf(replayed, 0)).toBe('orders.events-3-9007199254740993');
-    // Somebody made a new event of an old one, and copied its headers along.
+    // A new event with the copied headers of an old one.
     expect(keyOf(original('origin'), 0)).toBe('orders.events-1-7');
     expect(keyOf(original('orders.events'), 0)).toBe('orders.events-1-7');
   });

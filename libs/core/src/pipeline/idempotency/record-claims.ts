@@ -36,7 +36,7 @@ const MAX_CLAIM_RETRY_MS = 1_000;
  * Claims records before their handler and marks those that are done after it.
  *
  *   claim ──► new ──► handler ──► done ─────────► complete ──► final
- *     │                  │                           └── store down: waits, is marked when it comes again
+ *     │                  │                           └── store down: waits, is marked when delivered again
  *     │                  └── failed, handed back ──► release
  *     ├──► in-progress: handed back
  *     └──► done: discarded

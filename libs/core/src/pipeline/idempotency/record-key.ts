@@ -91,7 +91,7 @@ function keyFromFunction(key: KeyFunction, { record }: RecordCall, binding: stri
     throw missingKey(record, binding, 'the function idempotency.key threw', cause);
   }
   if (typeof answer === 'string' && answer !== '') return answer;
-  // Nobody waits for the promise, and it must not become an unhandled rejection.
+  // The promise has no reader, and it must not become an unhandled rejection.
   if (isPromiseLike(answer)) answer.then(undefined, () => undefined);
   throw missingKey(record, binding, 'the function idempotency.key did not give a text');
 }

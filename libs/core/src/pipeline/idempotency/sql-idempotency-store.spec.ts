@@ -3,7 +3,7 @@ import type { PostgresPool, SqlConnection } from './sql-clients.js';
 import { sqlIdempotencyStore, type SqlIdempotencyStoreOptions } from './sql-idempotency-store.js';
 import { redisIdempotencyStore, type RedisClient } from './redis-idempotency-store.js';
 
-/** What it was asked; answers as often as wanted with a failure. */
+/** Creates a client that records its queries, and fails as often as wanted. */
 function recordingPool(failures: readonly object[] = []) {
   const asked: { readonly sql: string; readonly values?: unknown[] }[] = [];
   const left = [...failures];

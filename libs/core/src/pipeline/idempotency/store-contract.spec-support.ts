@@ -5,9 +5,9 @@ import type {
 
 export interface StoreUnderTest {
   readonly store: IdempotencyStore;
-  /** By which this side measures durations. */
+  /** The clock of the test, for durations. */
   readonly monotonic: () => number;
-  /** Lets this time go by for the store. */
+  /** Lets this time pass for the store. */
   readonly elapse: (milliseconds: number) => Promise<void>;
   readonly end?: () => Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface StoreUnderTest {
 const LEASE_MS = 1_000;
 const LONG_MS = 60_000;
 
-/** What the bus relies on. Every store passes it, on its real database. */
+/** Describes what the bus expects from a store. Every store passes it, on its real database. */
 export function describeIdempotencyStore(name: string, begin: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
     let underTest: StoreUnderTest;
@@ -33,7 +33,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
     const claim = async (owner: string, leaseMs = LONG_MS, of = key): Promise<ClaimAnswer> =>
       store.claim(of, owner, leaseMs);
 
-    /** When a claim was granted. */
+    /** Returns the time when a claim was granted. */
     const untilGranted = async (owner: string): Promise<number> => {
       for (let tries = 0; tries < LEASE_MS; tries++) {
         if ((await claim(owner, LONG_MS)) === 'new') return underTest.monotonic();
@@ -42,7 +42,7 @@ export function describeIdempotencyStore(name: string, begin: () => Promise<Stor
       throw new Error('It was never granted.');
     };
 
-    /** By the clock of the store, which need not have quite the pace of ours. */
+    /** Expects a lease, with a tolerance for the clock of the store, which may not run exactly like ours. */
     const expectLeaseSince = (began: number, ended: number): void =>
       expect(ended - began).toBeGreaterThan(0.9 * LEASE_MS);
 

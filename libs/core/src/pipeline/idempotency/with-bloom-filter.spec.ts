@@ -10,7 +10,7 @@ import {
 
 let runtime: VirtualRuntime;
 
-/** Tells what it is asked. */
+/** Records the calls of the store. */
 class ListedStore implements ListedIdempotencyStore {
   readonly asked: string[] = [];
   isDown = false;
@@ -69,7 +69,7 @@ describe('withBloomFilter', () => {
 
   it('never decides by itself that a record is done', async () => {
     const store = new ListedStore();
-    // So small that everything looks known.
+    // The filter is so small that every key looks known.
     const filter = await filtered(store, { expected: 1, falsePositiveRate: 0.9 });
     for (let index = 0; index < 100; index++) await filter.complete(`${index}`, 60_000);
     store.asked.length = 0;

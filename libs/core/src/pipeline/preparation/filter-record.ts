@@ -15,7 +15,7 @@ function applyFilter({ handler: { filter, origin }, record }: RecordCall): Prepa
   if (!filter) return undefined;
   const verdict: unknown = filter(record);
   if (!isPromiseLike(verdict)) return verdict ? undefined : filtered;
-  // Nobody waits for the promise, and it must not become an unhandled rejection.
+  // The promise has no reader, and it must not become an unhandled rejection.
   verdict.then(undefined, () => undefined);
   throw new TypeError(
     `The filter of ${origin} returned a promise, which would pass every record. Return the result synchronously.`,

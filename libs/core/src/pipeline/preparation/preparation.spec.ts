@@ -23,7 +23,10 @@ const succeeded = { kind: 'succeeded' };
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 
 let runtime: Unlucky;
-/** When the database was asked, and what it answers in turn; at the end it is well. */
+/**
+ * The times of the queries, and the answers of the database in turn. After the last one it answers
+ * normally.
+ */
 let asked: number[];
 let answers: unknown[];
 let handled: unknown[];

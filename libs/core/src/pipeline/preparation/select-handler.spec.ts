@@ -109,6 +109,6 @@ describe('A filter', () => {
 
   it('fails the record if it returns a promise, which would pass every record', async () => {
     const outcome = await filteredBy((() => Promise.reject(new Error('x'))) as never);
-    expect(errorOf(outcome).message).toContain('gave a promise');
+    expect(errorOf(outcome).message).toContain('returned a promise');
   });
 });

@@ -79,7 +79,7 @@ describe('createErrorJudge', () => {
     ],
     ['by a word about its status', unauthorised, [{ status: 401 }], [], 'retryable'],
     ['and outside a whitelist', unique, [TypeError], [], 'permanent'],
-    ['a bad world', refused, [], [], 'retryable'],
+    ['a dependency that is down', refused, [], [], 'retryable'],
     ['outside a whitelist', refused, [TypeError], [], 'not-retried'],
     ['not retryable by the user’s word', refused, [], [{ code: 'ECONNREFUSED' }], 'permanent'],
     ['NonRetryableException', new Declined('no'), [], [], 'permanent'],
@@ -117,7 +117,7 @@ describe('createErrorJudge', () => {
     };
     expect(judge(new Timeout(), { nonRetryable: [broken], logger })).toBe('retryable');
     expect(logger.lines).toMatchObject([{ level: 'error', context: { binding: 'orders' } }]);
-    // The others of its list still count.
+    // The other matchers of the list still count.
     expect(judge(new Timeout(), { nonRetryable: [broken, DatabaseError] })).toBe('permanent');
   });
 });

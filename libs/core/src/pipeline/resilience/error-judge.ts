@@ -8,7 +8,7 @@ import { isBadMessage, unwrapBatchError } from '../../failures/faults/bad-messag
 import { isOneOf } from '../../failures/faults/thrown.js';
 
 /**
- * What an error means for further calls:
+ * Tells what an error means for further calls:
  *
  * - `permanent`: the message is bad. There is one call, which the circuit breaker does not count.
  * - `refused`: a guard refused the record, so the handler was not called. This says nothing about

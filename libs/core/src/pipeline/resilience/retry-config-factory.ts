@@ -42,7 +42,7 @@ export class RetryConfigFactory {
 function waitAfter(tier0: ResolvedTier0, call: number, chance: number): number {
   const { initialBackoffMs, multiplier, maxBackoffMs, jitter } = tier0;
   if (initialBackoffMs === 0) return 0;
-  // For a large number of calls the power is Infinity, and the cap applies.
+  // The power is Infinity for a large number of calls, and the cap applies.
   const full = Math.min(initialBackoffMs * multiplier ** (call - 1), maxBackoffMs);
   return jitter === 'none' ? full : full * (1 - chance / 2);
 }

@@ -151,7 +151,7 @@ describe('decideRetry, after a failed call', () => {
       { elapsedMs: 9e9 },
       end('delivered-again', { delayMs: 100 }),
     ],
-  ])("with mode 'seek' each delivery is one call: %s", (_case, given, decision) => {
+  ])("allows one call per delivery with retry.mode 'seek': %s", (_case, given, decision) => {
     expect(decideRetry(configOf({}, 'seek'), failed(given))).toEqual(decision);
   });
 });

@@ -85,10 +85,10 @@ describe('An open circuit breaker', () => {
 
 describe('A half open circuit breaker', () => {
   const halfOpen = async (change: object = {}) => {
-    const world = breakerWith({ ...SMALL, ...change });
-    world.calls('ffff');
-    await world.runtime.advance(60_000);
-    return world;
+    const halfOpened = breakerWith({ ...SMALL, ...change });
+    halfOpened.calls('ffff');
+    await halfOpened.runtime.advance(60_000);
+    return halfOpened;
   };
 
   it.each<[string, object, string, string]>([
@@ -140,15 +140,15 @@ describe('A half open circuit breaker', () => {
 
   describe('that has admitted more calls because its trial calls took too long', () => {
     const granted = async () => {
-      const world = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
-      const slow = Array.from({ length: 3 }, () => world.breaker.admit());
-      await world.runtime.advance(60_000);
+      const halfOpened = await halfOpen({ permittedNumberOfCallsInHalfOpenState: 3 });
+      const slow = Array.from({ length: 3 }, () => halfOpened.breaker.admit());
+      await halfOpened.runtime.advance(60_000);
       const admitAll = (): number => {
         let admitted = 0;
-        while (world.breaker.admit() !== REFUSED) admitted += 1;
+        while (halfOpened.breaker.admit() !== REFUSED) admitted += 1;
         return admitted;
       };
-      return { ...world, slow, admitAll };
+      return { ...halfOpened, slow, admitAll };
     };
 
     it.each(['before', 'after'])(

@@ -111,7 +111,7 @@ describe('FailureRoutingStep, for a slice', () => {
   const run = (next: PipelineStep, slice: readonly RecordCall[]) =>
     new FailureRoutingStep(next, { router, retryTopic }).processSlice(slice);
 
-  /** Passes in the rest again, as the lane does. */
+  /** Processes a slice segment by segment, as a lane does. */
   const segmentsOf = async (next: PipelineStep, slice: readonly RecordCall[]) => {
     const segments: (readonly Outcome[])[] = [];
     for (let rest = slice; rest.length > 0; rest = rest.slice(segments.at(-1)!.length))

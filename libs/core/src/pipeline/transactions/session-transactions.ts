@@ -117,8 +117,7 @@ export class SessionTransactions {
       if (ending instanceof TransactionCommittedError) return 'committed';
       if (error instanceof TransactionOutcomeUnknownError)
         return this.#resolveUnknownOutcome(work, error);
-      // Nothing can be committed any more, because the next transaction begins with the abort of
-      // this one.
+      // The transaction cannot be committed any more, because the next one begins with its abort.
     }
     await this.#replaceFencedProducer(error);
     if (error instanceof FencedError) return 'not-ours';

@@ -35,7 +35,7 @@ export class SharedTransactionStep implements PipelineStep {
   async #handle(slice: readonly RecordCall[]): Promise<readonly HandledRecord[]> {
     const handled: HandledRecord[] = [];
     const since = this.runtime.monotonic();
-    // All records of a slice are cancelled at the same time.
+    // The records of a slice are all cancelled at the same time.
     const cancelled = slice[0] && waitSignalOf(slice[0].delivery);
     while (handled.length < slice.length) {
       if (cancelled?.aborted) break;
