@@ -48,8 +48,11 @@ export interface RecordPipelineParts {
 
 /** The steps of a record. */
 export interface RecordPipelineSteps {
-  readonly preparation: readonly PreparationStep[];
+  /** Steps around the call of the handler, from the outside to the inside. */
   readonly around: readonly StepAroundHandler[];
+  /** Steps before each call of the handler, in order. A retry runs them again. */
+  readonly preparation: readonly PreparationStep[];
+  /** Creates the innermost step, which calls the handler. */
   readonly handler: (preparation: Preparation, retry: RetryConfig) => PipelineStep;
 }
 
@@ -67,7 +70,6 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
   const eventTypeOf = eventTypeSource(binding.typeFrom);
   const receiver = { binding: binding.name, hostname: runtime.hostname() };
   return {
-    // Around the call of the handler, from the outside to the inside.
     around: present<StepAroundHandler>([
       routing && ((next) => new FailureRoutingStep(next, routing)),
       transactions && ((next) => new SharedTransactionStep(next, transactions, runtime)),
@@ -79,7 +81,6 @@ export function recordPipelineSteps(parts: RecordPipelineParts): RecordPipelineS
       // Inside the idempotency step: a mark before a commit that fails would lose the record.
       store !== 'none' && transactions && ((next) => new RecordTransactionStep(next, transactions)),
     ]),
-    // Before each call of the handler, so also before each retry.
     preparation: present([
       decodeValue(binding.name, deserializer),
       selectHandler(handlers, { binding, eventTypeOf, logger, tier }, receiver),

@@ -106,9 +106,7 @@ export class ReceivedContext implements EventContext {
         `Binding '${name}' has no transactions: set transactions: { enabled: true }, or publish with EventPublisher.`,
         false,
       );
-    this.#outputs = new RecordOutputs();
-    if (this.#isClosed) this.#outputs.close();
-    return this.#outputs;
+    return (this.#outputs = new RecordOutputs(() => this.#isClosed));
   }
 
   acknowledge(): void {
@@ -133,8 +131,8 @@ export class ReceivedContext implements EventContext {
    * change it. Throws if the answer says that the handler failed.
    */
   outcomeAfterReturn(answer: unknown): Outcome {
-    throwIfFailed(answer);
-    this.#close();
+    if (answer !== undefined) throwIfFailed(answer);
+    this.#isClosed = true;
     if (this.#outcome && this.#outcome !== acknowledged) return this.#outcome;
     if (!this.#outcome && this.#source.binding.ack === 'manual') return handedBack;
     return this.#outputs ? withOutputs(succeeded, this.#outputs) : succeeded;
@@ -145,15 +143,10 @@ export class ReceivedContext implements EventContext {
    * failure, handBack() has no effect.
    */
   outcomeAfterThrow(): Outcome | undefined {
-    this.#close();
+    this.#isClosed = true;
     if (this.#outcome === acknowledged)
       return this.#outputs ? withOutputs(acknowledged, this.#outputs) : acknowledged;
     return this.#outcome?.kind === 'handed-back' ? undefined : this.#outcome;
-  }
-
-  #close(): void {
-    this.#isClosed = true;
-    this.#outputs?.close();
   }
 
   /** Keeps the last outcome that the handler asked for, but never takes an acknowledgement back. */

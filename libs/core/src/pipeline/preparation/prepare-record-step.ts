@@ -21,21 +21,18 @@ export class PrepareRecordStep implements PipelineStep {
       prepared = this.preparation.prepareAgain(error, call);
     }
     if (isPromiseLike(prepared)) return this.#processLater(call, prepared);
-    return prepared ?? this.#callNext(call);
+    if (prepared) return prepared;
+    try {
+      return this.next.process(call);
+    } catch (error) {
+      // An exception becomes a failure. Consuming would deliver the record again without end.
+      return failedWith(error);
+    }
   }
 
   /** Takes one record at a time. The others are passed in again. */
   processSlice([first]: readonly RecordCall[]): readonly Outcome[] | Promise<readonly Outcome[]> {
     return first ? andThen(this.process(first), (outcome) => [outcome], undefined) : [];
-  }
-
-  /** An exception becomes a failure here. Consuming would deliver the record again without end. */
-  #callNext(call: RecordCall): Outcome | Promise<Outcome> {
-    try {
-      return this.next.process(call);
-    } catch (error) {
-      return failedWith(error);
-    }
   }
 
   async #processLater(call: RecordCall, pending: PromiseLike<Prepared>): Promise<Outcome> {

@@ -21,7 +21,8 @@ export function selectHandler(
   receiver: Receiver,
 ): PreparationStep {
   const { binding, eventTypeOf, logger } = source;
-  const table = new HandlerTable(handlers);
+  const typed = handlersByType(handlers);
+  const catchAll = handlers.find(({ type }) => type === undefined);
   const warnings = new UnknownTypeWarnings(binding.name, logger);
   const withoutHandler = (type: string | undefined): Outcome => {
     switch (binding.unknownType) {
@@ -36,8 +37,10 @@ export function selectHandler(
   };
   return (call) => {
     const { delivery, value } = call;
-    const type = table.isTyped ? eventTypeOf(delivery.record, value) : undefined;
-    const handler = table.find(type);
+    // Without typed handlers the type need not be read.
+    const type = typed.size > 0 ? eventTypeOf(delivery.record, value) : undefined;
+    const handler =
+      (type === undefined ? undefined : typed.get(normaliseEventType(type))) ?? catchAll;
     if (!handler) return withoutHandler(type);
     call.handler = handler;
     call.record = new ReceivedRecord(delivery, receiver, value);
@@ -46,25 +49,14 @@ export function selectHandler(
   };
 }
 
-/** The handlers of one binding by event type. */
-class HandlerTable {
-  /** True if a handler has a type. Otherwise the type of a record need not be read. */
-  readonly isTyped: boolean;
-  readonly #byType = new Map<string, HandlerDefinition>();
-  readonly #catchAll: HandlerDefinition | undefined;
-
-  constructor(handlers: readonly HandlerDefinition[]) {
-    const conflicts = handlerConflicts(handlers);
-    if (conflicts.length > 0) throw new HandlerDiscoveryException(conflicts);
-    for (const handler of handlers) {
-      if (handler.type !== undefined) this.#byType.set(normaliseEventType(handler.type), handler);
-    }
-    this.isTyped = this.#byType.size > 0;
-    this.#catchAll = handlers.find(({ type }) => type === undefined);
-  }
-
-  find(type: string | undefined): HandlerDefinition | undefined {
-    const handler = type === undefined ? undefined : this.#byType.get(normaliseEventType(type));
-    return handler ?? this.#catchAll;
-  }
+function handlersByType(
+  handlers: readonly HandlerDefinition[],
+): ReadonlyMap<string, HandlerDefinition> {
+  const conflicts = handlerConflicts(handlers);
+  if (conflicts.length > 0) throw new HandlerDiscoveryException(conflicts);
+  return new Map(
+    handlers.flatMap((handler) =>
+      handler.type === undefined ? [] : [[normaliseEventType(handler.type), handler]],
+    ),
+  );
 }

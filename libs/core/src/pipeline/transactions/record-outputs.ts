@@ -6,20 +6,21 @@ import type { RecordTransaction } from '../../model/records/record-transaction.j
 /** The records that one call of a handler sends. If the call fails, they are dropped. */
 export class RecordOutputs implements RecordTransaction {
   readonly records: OutgoingRecord[] = [];
-  #isClosed = false;
+  readonly #isClosed: () => boolean;
+
+  /** `isClosed` tells whether the handler has returned or failed. */
+  constructor(isClosed: () => boolean) {
+    this.#isClosed = isClosed;
+  }
 
   send(records: OutgoingRecord | readonly OutgoingRecord[]): void {
-    if (this.#isClosed)
+    if (this.#isClosed())
       throw new TransactionException(
         'ctx.transaction.send() came after the handler had returned, and nothing was sent: await what it does before it returns.',
         false,
       );
     for (const record of isList(records) ? records : [records])
       this.records.push(copyWithoutBusHeaders(record));
-  }
-
-  close(): void {
-    this.#isClosed = true;
   }
 }
 
