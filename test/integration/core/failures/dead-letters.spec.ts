@@ -6,9 +6,9 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime } from '@nest-event-bus/broker/runtime';
 import { DEFAULT_KAFKA_VERSION } from '@nest-event-bus/testing';
 import type { ResolvedDlt } from '../../../../libs/core/src/config/resolving/resolved-binding.js';
-import { readRetryHistory } from '../../../../libs/core/src/model/records/retry-trail.js';
+import { readRetryHistory } from '../../../../libs/core/src/model/records/retry-history.js';
 import { DltPublisher } from '../../../../libs/core/src/failures/publishing/dlt-publisher.js';
-import type { FailureReport } from '../../../../libs/core/src/failures/report/failure-report.js';
+import type { FailureReport } from '../../../../libs/core/src/model/outcomes/failure-report.js';
 import { readDeadLetter } from '../../../../libs/core/src/failures/headers/read-dead-letter.js';
 import { PublishProblemTracker } from '../../../../libs/core/src/failures/publishing/publish-problem-tracker.js';
 import type { RecordWriterParts } from '../../../../libs/core/src/failures/publishing/record-writer.js';
@@ -19,7 +19,7 @@ import {
 import {
   recordOf,
   shown,
-  storyOf,
+  aFailureReport,
 } from '../../../../libs/core/src/failures/report/failure-report-samples.spec-support.js';
 import { kafkaJars } from '../../../../libs/testing/src/kafka/local/kafka-jars.js';
 import { describeWithJava, describeWithKafka, type SharedKafka } from '../../support/index.js';
@@ -88,7 +88,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with all headers, and read as they were written', async () => {
     const topic = await publishers.topic();
     const headerProfile = ['eventbus', 'spring', 'plain'] as const;
-    const letter = await publishers.publish(storyOf({ description: told }), {
+    const letter = await publishers.publish(aFailureReport({ description: told }), {
       topic,
       headerProfile,
     });
@@ -100,7 +100,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with fewer headers if the topic is too small for all of them', async () => {
     const topic = await publishers.topic(1_700);
     const value = Buffer.alloc(400, 255);
-    const story = storyOf({ record: recordOf({ value }), description: told });
+    const story = aFailureReport({ record: recordOf({ value }), description: told });
     await publishers.publish(story, { topic, headerProfile: ['eventbus', 'plain'] });
     const [record] = await publishers.records(topic);
     expect(record).toMatchObject({ key: story.record.key, value });
@@ -116,7 +116,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are written with the original headers only if nothing else fits', async () => {
     const topic = await publishers.topic(500);
     const value = Buffer.alloc(400, 1);
-    const story = storyOf({ record: recordOf({ value }), description: told });
+    const story = aFailureReport({ record: recordOf({ value }), description: told });
     await publishers.publish(story, { topic });
     const [record] = await publishers.records(topic);
     expect(record?.value).toEqual(value);
@@ -125,7 +125,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
 
   it('are rejected only if the record itself is too large; then the topic is reported as unwritable', async () => {
     const topic = await publishers.topic(300);
-    const story = storyOf({ record: recordOf({ value: Buffer.alloc(400) }) });
+    const story = aFailureReport({ record: recordOf({ value: Buffer.alloc(400) }) });
     await expect(publishers.publish(story, { topic })).rejects.toThrow(
       'It is too large even with the fewest headers. Raise max.message.bytes',
     );
@@ -136,7 +136,7 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
   it('are rejected in time if the topic is missing', async () => {
     const topic = kafka.unique('missing');
     const startedAt = realRuntime.monotonic();
-    await expect(publishers.publish(storyOf(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
+    await expect(publishers.publish(aFailureReport(), { topic, publishTimeoutMs: 1_500 })).rejects.toThrow(
       `could not be written to topic '${topic}'`,
     );
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(4_000);
@@ -146,12 +146,12 @@ describeWithKafka('Dead letters on a real broker', (kafka) => {
     const topic = await publishers.topic(1_300);
     const small = await publishers.topic(400);
     const retries = new RetryPublisher(publishers.parts({ headerProfile: ['spring'] }));
-    const story = storyOf({ description: told });
-    await retries.publish(story, { tier: { number: 1, topic }, delivery: 1 });
+    const story = aFailureReport({ description: told });
+    await retries.publish(story, { kind: 'retry', tier: 1, topic, delivery: 1 });
     const [record] = await publishers.records(topic);
     expect(readRetryHistory(record!, 1)).toMatchObject({ totalAttempts: 3, delivery: 1 });
     await expect(
-      retries.publish(story, { tier: { number: 1, topic: small }, delivery: 1 }),
+      retries.publish(story, { kind: 'retry', tier: 1, topic: small, delivery: 1 }),
     ).rejects.toThrow(RecordTooLargeForRetryError);
   });
 });
@@ -182,7 +182,7 @@ describeWithKafka('Dead letters in header profile spring', (kafka) => {
 
     it('are readable for the program', async () => {
       const topic = await publishers.topic();
-      const story = storyOf({ originalPartition: 258, originalOffset: 2n ** 40n });
+      const story = aFailureReport({ originalPartition: 258, originalOffset: 2n ** 40n });
       await publishers.publish(story, { topic, headerProfile: ['spring'] });
       expect(await java('read', topic)).toEqual([
         'kafka_dlt-exception-cause-fqcn=SqlError',
