@@ -1,5 +1,3 @@
-import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   ClassSerializerInterceptor,
   Controller,
@@ -13,7 +11,8 @@ import { readDeadLetter } from '../../src/failures/headers/read-dead-letter.js';
 import type { DltRecord } from '../../src/model/records/dlt-record.js';
 import { EventPublisher } from '../../src/publisher/event-publisher.js';
 import type { PublishedEvent } from '../../src/publisher/published-event.js';
-import { World } from '../support/application.spec-support.js';
+import { httpRequest, type HttpAnswer } from '../support/http-request.spec-support.js';
+import { TestBus } from '../support/test-bus.spec-support.js';
 
 const KEY = Buffer.from([0xff, 0x00]);
 const LETTER = {
@@ -48,40 +47,26 @@ class OrdersController {
 class SerializedController extends OrdersController {}
 
 describe('A controller', () => {
-  let world: World;
+  let bus: TestBus;
   let application: INestApplication;
 
   beforeEach(async () => {
-    world = new World();
-    await world.topic('orders');
+    bus = new TestBus();
+    await bus.topic('orders');
     const bindings = { orders: { topic: 'orders', groupId: 'shop' } };
-    application = await world.startHttp(
+    application = await bus.startHttp(
       {
-        imports: [world.bus({ bindings, bindingsWithoutHandler: 'allow' })],
+        imports: [bus.module({ bindings, bindingsWithoutHandler: 'allow' })],
         controllers: [OrdersController, SerializedController],
       },
       () => undefined,
     );
     await application.listen(0, '127.0.0.1');
   });
-  afterEach(() => world.end());
+  afterEach(() => bus.end());
 
-  const ask = (method: string, path: string): Promise<{ status?: number; body: unknown }> =>
-    world.done(
-      new Promise((resolve, reject) => {
-        const { port } = (application.getHttpServer() as { address(): AddressInfo }).address();
-        request({ port, path, method, agent: false }, (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
-            const body = JSON.parse(Buffer.concat(chunks).toString()) as unknown;
-            resolve({ status: response.statusCode, body });
-          });
-        })
-          .on('error', reject)
-          .end();
-      }),
-    );
+  const ask = (method: string, path: string): Promise<HttpAnswer> =>
+    bus.done(httpRequest(application, method, path));
 
   it.each(['/orders', '/serialized/orders'])(
     'returns a published event as JSON from %s',

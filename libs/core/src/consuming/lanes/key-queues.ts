@@ -1,6 +1,6 @@
 import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { RecordWait } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
 /** null is a key, too: records without one have no order among others, but among themselves. */
 export type Key = string | number | null;

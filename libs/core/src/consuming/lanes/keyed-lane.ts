@@ -14,7 +14,8 @@ import {
 } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
-import { type RecordWait, WaitingRecords } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
+import { WaitingRecords } from './waiting-records.js';
 
 /** How far what is done may lie beyond what is not: it is all read again after a crash without metadata. */
 const MAX_DISTANCE_BEYOND_GAP = 100_000;

@@ -17,6 +17,8 @@ import { PartitionProgress } from '../commits/partition-progress.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
   error: new Error('no'),
   ...rest,
 });
@@ -231,7 +233,7 @@ describe('a record by key that fails', () => {
   it('is delivered with its past, and backed off longer each time', async () => {
     const seen: object[] = [];
     const at: number[] = [];
-    const keys = await Keys.of(['a'], ({ redeliveries, failures, calls }) => {
+    const keys = await Keys.of(['a'], ({ history: { redeliveries, failures, calls } }) => {
       seen.push({ redeliveries, failures, calls });
       at.push(keys.testBed.runtime.monotonic());
       return seen.length < 3 ? failed({ attempts: 2 }) : seen.length < 4 ? handedBack : succeeded;
@@ -306,8 +308,8 @@ describe('a record by key that fails', () => {
   });
 
   it('that waits for a decision holds its partition, the lowest first', async () => {
-    const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, decision }) => {
-      if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
+    const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, history: { decision } }) => {
+      if (record.offset < 2) return decision ? succeeded : failed({ reason: 'awaiting-decision' });
       return undefined;
     });
     const { session } = await keys.start();
@@ -377,7 +379,7 @@ describe('a record that waits while others go on', () => {
   });
 
   it('shows as a delay where it was handed back, which is nothing to be warned of', async () => {
-    const keys = await Keys.of(['a', 'b'], ({ record, redeliveries }) => {
+    const keys = await Keys.of(['a', 'b'], ({ record, history: { redeliveries } }) => {
       return record.offset + redeliveries > 0
         ? succeeded
         : { kind: 'handed-back', delayMs: 600_000 };
@@ -581,7 +583,7 @@ describe('a mistake of our own in a partition by key', () => {
   );
 
   it('does no harm where it shows while nothing is at work', async () => {
-    const keys = await Keys.of(['a'], ({ redeliveries }) =>
+    const keys = await Keys.of(['a'], ({ history: { redeliveries } }) =>
       redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
     );
     await keys.start();

@@ -103,7 +103,9 @@ describe('the gate of a partition', () => {
 
   it('has it fetched again from where the lane goes on, not from behind what was given back', async () => {
     const bench = new LaneTestBed((offset) =>
-      offset === 5 ? { kind: 'failed', error: new Error('no') } : succeeded,
+      offset === 5
+        ? { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') }
+        : succeeded,
     );
     const lane = bench.lane(5);
     lane.offer(recordsOf(5, 6), 0, 2, 0);

@@ -243,7 +243,7 @@ class RandomHistory {
   }
 
   /** A record reaches its handler. */
-  #begin(member: Member, { record, redeliveries, signal, waitSignal }: Delivery): Tenure {
+  #begin(member: Member, { record, history, signal, waitSignal }: Delivery): Tenure {
     const { partition, offset } = record;
     const where = `${partition}:${offset}`;
     const tenure = member.tenures.get(partition);
@@ -255,7 +255,7 @@ class RandomHistory {
       this.#complain(`${where} came again, although it is recorded as done`);
     if ([...member.pauses.values()].includes(true)) this.#complain(`${where} came in a pause`);
     if (signal.aborted || waitSignal?.aborted) this.#complain(`${where} was called off`);
-    if (redeliveries > 0) this.redelivered++;
+    if (history.redeliveries > 0) this.redelivered++;
     this.#check(member);
     return tenure;
   }
@@ -267,7 +267,8 @@ class RandomHistory {
 
   #verdict(): Outcome | undefined {
     const chance = this.testBed.runtime.random();
-    if (chance < 0.01) return { kind: 'failed', error: new Error('no luck') };
+    if (chance < 0.01)
+      return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no luck') };
     if (chance < 0.015) return { kind: 'handed-back', delayMs: this.#upTo(50) };
     return undefined;
   }
