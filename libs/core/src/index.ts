@@ -1,4 +1,5 @@
 export { EventBusModule } from './nest/event-bus.module.js';
+export { EventBusExceptionFilter } from './nest/event-bus-exception.filter.js';
 export type {
   EventBusFeatureAsyncOptions,
   EventBusFeatureBindings,
@@ -121,7 +122,11 @@ export type {
   LastCommand,
 } from './containers/container-registration.js';
 export { ContainerFactory, type ContainerParts } from './containers/container-factory.js';
-export { ContainerRegistry, type RegistryChange } from './containers/container-registry.js';
+export {
+  ContainerRegistry,
+  type PublishedBinding,
+  type RegistryChange,
+} from './containers/container-registry.js';
 export type { ContainerStatus } from './containers/health/container-status.js';
 export {
   EventBusConnector,
@@ -183,12 +188,14 @@ export {
 export {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
+  BindingNotConsumedException,
   BindingNotFoundException,
   TierNotFoundException,
   ContainerUnresponsiveException,
   EventBusShuttingDownException,
   InvalidContainerStateException,
   NoRecordWaitsException,
+  UnknownClusterException,
   type ContainerOperation,
 } from './errors/container-errors.js';
 export {

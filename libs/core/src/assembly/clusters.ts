@@ -10,6 +10,7 @@ import {
 import { kafkajs, type KafkajsOptions } from '@nest-event-bus/broker/kafkajs';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedCluster } from '../config/resolving/resolved-options.js';
+import { UnknownClusterException } from '../errors/container-errors.js';
 import { Violations } from '../config/validation/violations.js';
 
 interface Cluster {
@@ -124,7 +125,7 @@ export class Clusters {
     if (this.#closed) throw new ClosedError('The event bus is closed.');
     const settings = this.settings[alias];
     if (!settings) {
-      throw new Error(`There is no cluster '${alias}', only: ${this.aliases.join(', ')}.`);
+      throw new UnknownClusterException(alias, this.aliases);
     }
     const driver = this.#driverOf(settings);
     const cluster: Cluster = {

@@ -132,6 +132,12 @@ export class EventBusKernel {
     clusters.requireCompressions();
     for (const registration of this.#buildAll(options, handlers))
       this.registry.register(registration);
+    const published = options.bindings.filter(
+      (binding) => handlersOf(binding, handlers).length === 0,
+    );
+    this.registry.setPublished(
+      published.map(({ name, cluster, topic }) => ({ binding: name, cluster, topic })),
+    );
   }
 
   /**

@@ -4,11 +4,19 @@ import { asError } from '../errors/as-error.js';
 import {
   AmbiguousBindingException,
   BindingAlreadyExistsException,
+  BindingNotConsumedException,
   BindingNotFoundException,
 } from '../errors/container-errors.js';
 import type { ContainerState } from '../model/states/container-state.js';
 import { bindingKey, bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { BindingPause, ContainerRegistration, LastCommand } from './container-registration.js';
+
+/** A binding to which the application only publishes. */
+export interface PublishedBinding {
+  readonly binding: string;
+  readonly cluster: string;
+  readonly topic: string;
+}
 
 /** What becomes of a registration. What is left out stays as it was. */
 export interface StateUpdate {
@@ -31,6 +39,7 @@ export type RegistryChange =
 /** All bindings of this process by `cluster:name`. It holds and finds them; LifecycleManager alone updates their state. */
 export class ContainerRegistry {
   readonly #registrations = new Map<string, ContainerRegistration>();
+  #published: readonly PublishedBinding[] = [];
   readonly #listeners = new Set<(change: RegistryChange) => void>();
 
   constructor(
@@ -69,7 +78,12 @@ export class ContainerRegistry {
   require(ref: BindingRef): ContainerRegistration {
     const found = this.get(ref);
     if (found) return found;
-    const known = typeof ref === 'string' ? this.#names() : [...this.#registrations.keys()];
+    const published = this.#published.find(isMeantBy(ref));
+    if (published) throw new BindingNotConsumedException(published.binding, published.cluster);
+    const known =
+      typeof ref === 'string'
+        ? [...this.#names(), ...this.#published.map(({ binding }) => binding)]
+        : [...this.#registrations.keys(), ...this.#published.map(keyOf)];
     throw new BindingNotFoundException(
       typeof ref === 'string' ? ref : bindingKey(ref.cluster, bindingNameOf(ref)),
       known,
@@ -83,6 +97,16 @@ export class ContainerRegistry {
 
   listAll(): readonly ContainerRegistration[] {
     return Object.freeze([...this.#registrations.values()]);
+  }
+
+  /** Remembers the bindings that have no handler, and therefore no container. */
+  setPublished(bindings: readonly PublishedBinding[]): void {
+    this.#published = Object.freeze([...bindings]);
+  }
+
+  /** Returns the configured bindings that were not registered since. */
+  listPublished(): readonly PublishedBinding[] {
+    return this.#published.filter((binding) => !this.#registrations.has(keyOf(binding)));
   }
 
   /** Replaces the record in one step, tells the listeners and returns the new one. */
@@ -124,4 +148,11 @@ export class ContainerRegistry {
       }
     }
   }
+}
+
+const keyOf = ({ cluster, binding }: PublishedBinding): string => bindingKey(cluster, binding);
+
+function isMeantBy(ref: BindingRef): (published: PublishedBinding) => boolean {
+  return ({ binding, cluster }) =>
+    typeof ref === 'string' ? binding === ref : binding === ref.name && cluster === ref.cluster;
 }

@@ -1,4 +1,5 @@
 import type { ContainerState } from '../model/states/container-state.js';
+import { nearestName, suggestion } from '../model/nearest-name.js';
 import { EventBusException } from './event-bus-exception.js';
 
 /** A command to a container, from an operator or from the bus itself. */
@@ -43,8 +44,43 @@ export class BindingNotFoundException extends EventBusException {
     readonly binding: string,
     known: readonly string[],
   ) {
+    super(`There is no binding '${binding}'. ${registered(binding, known)}`);
+  }
+}
+
+/** No cluster has this alias. */
+export class UnknownClusterException extends EventBusException {
+  readonly code = 'UNKNOWN_CLUSTER';
+  readonly retriable = false;
+
+  constructor(
+    readonly cluster: string,
+    known: readonly string[],
+  ) {
     super(
-      `There is no binding '${binding}'. ${known.length === 0 ? 'None is registered.' : `Registered are: ${known.join(', ')}.`}`,
+      `There is no cluster '${cluster}'. ${known.length === 0 ? 'None is configured: add it to clusters.' : suggestion(cluster, known)}`,
+    );
+  }
+}
+
+function registered(name: string, known: readonly string[]): string {
+  if (known.length === 0)
+    return 'None is registered: add it to the bindings of the event bus, or register it with EventBusConnector.';
+  const nearest = nearestName(name, known);
+  return nearest ? `Did you mean '${nearest}'?` : `Registered are: ${known.join(', ')}.`;
+}
+
+/** The application only publishes to the binding, so there is no container to command. */
+export class BindingNotConsumedException extends EventBusException {
+  readonly code = 'BINDING_NOT_CONSUMED';
+  readonly retriable = false;
+
+  constructor(
+    readonly binding: string,
+    readonly cluster: string,
+  ) {
+    super(
+      `Binding '${binding}' on cluster '${cluster}' has no handler: the application only publishes to it, so it has no state and takes no commands. To consume it, write a method with @EventHandler('${binding}').`,
     );
   }
 }
@@ -59,7 +95,7 @@ export class TierNotFoundException extends EventBusException {
     known: readonly number[],
   ) {
     super(
-      `Binding '${binding}' has no retry tier ${tier}. ${known.length === 0 ? 'It has none.' : `It has: ${known.join(', ')}.`}`,
+      `Binding '${binding}' has no retry tier ${tier}. ${known.length === 0 ? 'It has none: add it to retry.tiers.' : `It has: ${known.join(', ')}. Name one of them.`}`,
     );
   }
 }
@@ -85,7 +121,9 @@ export class EventBusShuttingDownException extends EventBusException {
   readonly retriable = false;
 
   constructor(operation: string) {
-    super(`Cannot ${operation}: the event bus is shutting down.`);
+    super(
+      `Cannot ${operation}: the event bus is shutting down. Stop calling it once shutdown has begun; the next process of the application does the work.`,
+    );
   }
 }
 

@@ -301,7 +301,8 @@ describe('A lifecycle command', () => {
       await bringTo('DESTROYED');
       await expect(command(name)).rejects.toMatchObject({
         code: 'BINDING_NOT_FOUND',
-        message: "There is no binding 'orders'. None is registered.",
+        message:
+          "There is no binding 'orders'. None is registered: add it to the bindings of the event bus, or register it with EventBusConnector.",
       });
     },
   );

@@ -88,7 +88,7 @@ describe('the reasons of a pause', () => {
     const bus = await running();
     await expect(bus.lifecycle.pauseTier('orders', 2)).rejects.toMatchObject({
       code: 'TIER_NOT_FOUND',
-      message: "Binding 'orders' has no retry tier 2. It has: 1.",
+      message: "Binding 'orders' has no retry tier 2. It has: 1. Name one of them.",
     });
     await bus.lifecycle.stop('orders');
     await expect(bus.lifecycle.pauseTier('orders', 1)).rejects.toThrow(

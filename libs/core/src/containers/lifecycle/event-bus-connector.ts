@@ -21,7 +21,7 @@ import {
   type BindingSnapshot,
   type ContainerRegistration,
 } from '../container-registration.js';
-import type { ContainerRegistry } from '../container-registry.js';
+import type { ContainerRegistry, PublishedBinding } from '../container-registry.js';
 import { DISABLED, healthOf, type EventBusHealth } from '../health/event-bus-health.js';
 import type { CommandNote, LifecycleManager } from './lifecycle-manager.js';
 import type { MessageContainer } from '../message-container.js';
@@ -161,6 +161,11 @@ export class EventBusConnector {
 
   listBindings(): readonly BindingSnapshot[] {
     return this.options.registry.listAll().map(snapshotOf);
+  }
+
+  /** Returns the bindings to which the application only publishes. They take no commands. */
+  listPublishedBindings(): readonly PublishedBinding[] {
+    return this.options.registry.listPublished();
   }
 
   health(): EventBusHealth {

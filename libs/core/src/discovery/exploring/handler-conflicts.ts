@@ -56,14 +56,14 @@ function duplicateClaims(claims: readonly HandlerClaim[]): readonly string[] {
     .map((group) => {
       const { binding, type } = group[0]!;
       const what = type === undefined ? 'all other types' : `type '${type}'`;
-      return `Binding '${binding}' has ${group.length} handlers for ${what}: ${origins(group)}. A record goes to one handler: remove all but one, or give each its own type.`;
+      return `Binding '${binding}' has ${group.length} handlers for ${what}: ${origins(group)}. A record goes to one handler: remove all but one, or give each its own type. If each must get every record, give one of them a binding of its own with another groupId.`;
     });
 }
 
 function mixedForms(claims: readonly HandlerClaim[]): readonly string[] {
   if (new Set(claims.map(({ form }) => form)).size < 2) return [];
   return [
-    `Binding '${claims[0]!.binding}' has handlers of records and of batches: ${origins(claims)}. Use either @EventHandler or @EventHandler.Batch for all of them.`,
+    `Binding '${claims[0]!.binding}' has handlers of records and of batches: ${origins(claims)}. Use either @EventHandler or @EventHandler.Batch for all of them, or give one kind a binding of its own with another groupId.`,
   ];
 }
 

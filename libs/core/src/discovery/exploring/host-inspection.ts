@@ -183,10 +183,12 @@ export class HostInspection {
       const type = callMethod(instance, 'getEventType');
       if (typeof type === 'string' && type !== '') return type;
       this.problems.push(
-        `${name}.getEventType() must return the name of a type, but returned ${formatValue(type)}.`,
+        `${name}.getEventType() must return the name of a type, but returned ${formatValue(type)}. Return a text that is not empty, or use @EventHandler on a method.`,
       );
     } catch (error) {
-      this.problems.push(`${name}.getEventType() threw: ${String(error)}`);
+      this.problems.push(
+        `${name}.getEventType() threw: ${String(error)}. It is called at startup: let it return a constant.`,
+      );
     }
     return undefined;
   }
@@ -196,7 +198,7 @@ export class HostInspection {
     const missing = methods.filter((method) => typeof prototype[method] !== 'function');
     if (missing.length === 0) return true;
     this.problems.push(
-      `${type.name} in ${module} carries ${decorator} but has no method ${missing.join(' and ')}.`,
+      `${type.name} in ${module} carries ${decorator} but has no method ${missing.join(' and ')}. Add it, or remove the decorator.`,
     );
     return false;
   }

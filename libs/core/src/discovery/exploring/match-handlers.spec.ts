@@ -36,7 +36,7 @@ describe('matchHandlers()', () => {
   it('refuses a handler whose binding is on another cluster', () => {
     const options = { bindingsWithoutHandler: 'allow' } as const;
     expect(matchHandlers([orders], [handler('orders', 'east')], options)).toEqual([
-      "Orders.handle in AppModule handles binding 'orders' of cluster 'east', but it is on 'default'.",
+      "Orders.handle in AppModule handles binding 'orders' of cluster 'east', but it is on 'default'. Name a cluster that has the binding, or none.",
     ]);
   });
 

@@ -101,7 +101,17 @@ function notConfigured(name: string, known: readonly string[]): string {
 }
 
 function unknownCluster(sameName: readonly KnownBinding[], handler: HandlerTarget): string {
-  return `${handler.origin} handles binding '${handler.binding}' of cluster '${handler.cluster}', but it is on ${clusters(sameName)}.`;
+  return `${handler.origin} handles binding '${handler.binding}' of cluster '${handler.cluster}', but it is on ${clusters(sameName)}. ${clusterHint(sameName, handler)}`;
+}
+
+function clusterHint(sameName: readonly KnownBinding[], { cluster = '' }: HandlerTarget): string {
+  const nearest = nearestName(
+    cluster,
+    sameName.map((binding) => binding.cluster),
+  );
+  return nearest === undefined
+    ? 'Name a cluster that has the binding, or none.'
+    : `Did you mean '${nearest}'?`;
 }
 
 function clusters(bindings: readonly KnownBinding[]): string {

@@ -7,13 +7,18 @@ export function optionProblems(
   { type, payload, filter }: { readonly [K in keyof EventHandlerOptions]: unknown },
 ): readonly string[] {
   const problems: string[] = [];
-  if (!isName(binding)) problems.push('it names no binding.');
-  if (type !== undefined && !isName(type)) problems.push('its type is not a name.');
+  if (!isName(binding)) problems.push('it names no binding. Give it the name of one.');
+  if (type !== undefined && !isName(type))
+    problems.push('its type is not a name. Give it the name of an event type, or leave it out.');
   if (filter !== undefined && typeof filter !== 'function') {
-    problems.push('its filter is not a function.');
+    problems.push(
+      'its filter is not a function. Give it one that takes the record, or leave it out.',
+    );
   }
   if (payload !== undefined && !isPayloadType(payload)) {
-    problems.push('its payload is neither a class nor a Standard Schema.');
+    problems.push(
+      'its payload is neither a class nor a Standard Schema. Give it one of them, or leave it out.',
+    );
   }
   return problems;
 }
@@ -25,8 +30,10 @@ export function dltProblems(
 ): readonly string[] {
   const isOfAll = role === 'alert' && binding === undefined;
   return [
-    ...(isOfAll || isName(binding) ? [] : ['it names no binding.']),
-    ...(cluster === undefined || isName(cluster) ? [] : ['its cluster is not a name.']),
+    ...(isOfAll || isName(binding) ? [] : ['it names no binding. Give it the name of one.']),
+    ...(cluster === undefined || isName(cluster)
+      ? []
+      : ['its cluster is not a name. Give it the alias of a cluster, or leave it out.']),
   ];
 }
 

@@ -16,7 +16,7 @@ describe('HandlerExplorer', () => {
     }
     expect(await problemsOf({ providers: [Rivals] })).toEqual([
       expect.stringMatching(
-        /'orders' has 2 handlers for type 'OrderPlaced'.*Rivals\.one.*Rivals\.two/,
+        /'orders' has 2 handlers for type 'OrderPlaced'.*Rivals\.one.*Rivals\.two.*binding of its own with another groupId/,
       ),
     ]);
   });
@@ -107,10 +107,10 @@ describe('HandlerExplorer', () => {
     }
     const origin = 'Wrong.handle in RootTestModule: ';
     expect(await problemsOf({ providers: [Wrong] })).toEqual([
-      `${origin}it names no binding.`,
-      `${origin}its type is not a name.`,
-      `${origin}its filter is not a function.`,
-      `${origin}its payload is neither a class nor a Standard Schema.`,
+      `${origin}it names no binding. Give it the name of one.`,
+      `${origin}its type is not a name. Give it the name of an event type, or leave it out.`,
+      `${origin}its filter is not a function. Give it one that takes the record, or leave it out.`,
+      `${origin}its payload is neither a class nor a Standard Schema. Give it one of them, or leave it out.`,
     ]);
   });
 
