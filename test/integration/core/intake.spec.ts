@@ -240,7 +240,7 @@ describeWithKafka('the intake on a real broker', ({ brokers }) => {
       return { kind: 'failed', error: new Error('not yet') };
     });
     await eventually(() => (first.offsets[0]?.length ?? 0) > 15);
-    const report = await first.intake.drain(5_000);
+    const report = await first.intake.close({ drainMs: 5_000 });
     expect(report).toEqual({ complete: true, abandoned: [] });
     const done = (first.offsets[0] as number[]).at(-1) as number;
     expect(await stage.committed()).toBe(done + 1);
@@ -319,7 +319,7 @@ describeWithCluster('the intake and a broker that goes away', { proxied: true },
     proxy().swallow('toClient');
     const startedAt = realRuntime.monotonic();
     await running.intake.pause('operator');
-    const report = await running.intake.drain(500);
+    const report = await running.intake.close({ drainMs: 500 });
     await running.intake.close();
     expect(realRuntime.monotonic() - startedAt).toBeLessThan(20_000);
     expect(report).toMatchObject({ complete: false, abandoned: [{ partition: 0, offset: 99 }] });

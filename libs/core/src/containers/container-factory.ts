@@ -102,6 +102,7 @@ export class ContainerFactory {
     const settings = consumingSettings(binding);
     const lingering = this.#lingering.within(`${binding.cluster} ${consumer.groupId}`);
     return new MessageContainer({
+      binding: binding.name,
       id,
       topic: consumer.topics.join(','),
       groupId: consumer.groupId,

@@ -3,6 +3,7 @@ import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import type { ResolvedBinding } from '../config/resolving/resolved-binding.js';
 import { createConsumingSession } from '../consuming/session/supervised-session.js';
 import type { Delivery } from '../model/outcomes/delivery.js';
+import { PartitionLane } from '../consuming/lanes/partition-lane.js';
 import { succeeded, type Outcome } from '../model/outcomes/outcome.js';
 import { binding, busWith, tier } from './bus-test-bed.spec-support.js';
 
@@ -193,6 +194,18 @@ describe('a binding on a broker', () => {
     expect(await members()).toHaveLength(0);
     expect(mainContainer.counts).toMatchObject({ succeeded: 1 });
     expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('ends each lane exactly once when the bus shuts down', async () => {
+    const { add, lifecycle, shutdown, done, write } = await testBedWith();
+    const { mainContainer } = add(binding('orders', { ...quick, concurrency: 2 }));
+    await lifecycle.start('orders');
+    await done(mainContainer.joined());
+    await write('a', 'b', 'c', 'd');
+    const end = jest.spyOn(PartitionLane.prototype, 'end');
+    expect(await done(shutdown.drain())).toMatchObject({ complete: true });
+    expect(end).toHaveBeenCalledTimes(4);
+    end.mockRestore();
   });
 
   it('shuts down with those positions, too, where what is done cannot be committed', async () => {

@@ -18,8 +18,7 @@ export interface SessionScript {
   /** When `start` resolves. Without it, at once; `never` stays joining. */
   joins?: Promise<void> | 'never';
   pause?: () => Promise<void>;
-  drain?: (timeoutMs: number) => Promise<DrainReport>;
-  close?: () => Promise<void>;
+  close?: (drainMs: number) => Promise<DrainReport>;
 }
 
 /** An IntakeSession that keeps the contract and does what its script says. */
@@ -117,17 +116,13 @@ export class FakeSession implements ConsumingSession {
     return waits;
   }
 
-  async drain(timeoutMs: number): Promise<DrainReport> {
-    this.calls.push(`drain ${timeoutMs}`);
+  async close({ drainMs = 0 } = {}): Promise<DrainReport> {
+    this.calls.push(`close ${drainMs}`);
     this.becomes({ state: 'draining' });
-    return this.script.drain ? this.script.drain(timeoutMs) : DRAINED;
-  }
-
-  async close(): Promise<void> {
-    this.calls.push('close');
-    await this.script.close?.();
+    const report = (await this.script.close?.(drainMs)) ?? DRAINED;
     this.becomes({ state: 'closed' });
     this.#closed.reject(new ClosedError('closed'));
+    return report;
   }
 
   onStatus(listener: (status: ConsumingStatus) => void): () => void {

@@ -57,7 +57,7 @@ describe('starting a container', () => {
     const bus = containerWith(3);
     bus.sessions.refused.add('eventbus-orders-2');
     await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
-    expect(calls(bus)).toEqual([['close'], ['close']]);
+    expect(calls(bus)).toEqual([['close 0'], ['close 0']]);
     bus.sessions.refused.clear();
     await bus.container.start();
     await expect(bus.container.joined()).resolves.toBeUndefined();
@@ -109,49 +109,52 @@ describe('pausing a container', () => {
     await expect(pausing).rejects.toThrow(/did not pause within 15000 ms/);
   });
 
-  it('leaves alone what is being drained: it hands out nothing any more', async () => {
+  it('leaves alone what is being closed: it hands out nothing any more', async () => {
     const bus = containerWith(1);
     await bus.container.start();
-    await bus.container.drain(1_000);
+    const closing = bus.container.close(1_000);
     await bus.container.pause('operator');
     await bus.container.resume('operator');
-    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+    await closing;
+    expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 });
 
-describe('draining and closing a container', () => {
+describe('closing a container', () => {
   it('reports what its sessions abandoned, and what failed meanwhile', async () => {
     const left = { topic: 'orders.events', partition: 1, offset: 42 };
     const bus = containerWith(3, [
-      { drain: async () => ({ complete: false, abandoned: [left] }) },
-      { drain: () => Promise.reject(new Error('commit refused')) },
+      { close: async () => ({ complete: false, abandoned: [left] }) },
+      { close: () => Promise.reject(new Error('commit refused')) },
     ]);
     await bus.container.start();
-    const report = await bus.container.drain(1_000);
+    const report = await bus.container.close(1_000);
     expect(report).toMatchObject({ complete: false, abandoned: [left] });
     expect(report.errors.map(({ message }) => message)).toEqual(['commit refused']);
+    expect(bus.logger.lines).toMatchObject([
+      { level: 'warn', context: { binding: 'orders', redelivered: ['orders.events-1@42'] } },
+    ]);
   });
 
-  it('drains once: who comes second gets the same report', async () => {
+  it('happens once: who comes second gets the same report, and the first deadline holds', async () => {
     const bus = containerWith(1);
     await bus.container.start();
-    const [first, second] = [bus.container.drain(1_000), bus.container.drain(5)];
+    const [first, second] = [bus.container.close(1_000), bus.container.close(5)];
     expect(await first).toBe(await second);
-    expect(calls(bus)).toEqual([['start', 'drain 1000']]);
+    expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 
-  it('waits 6 s longer than the time-out for a session that breaks its word', async () => {
-    const bus = containerWith(1, [{ drain: never }]);
+  it('waits 16 s longer than the drain for a session that breaks its word', async () => {
+    const bus = containerWith(1, [{ close: never }]);
     await bus.container.start();
-    const draining = bus.container.drain(1_000);
-    await bus.runtime.advance(7_000);
-    expect(await draining).toMatchObject({ complete: false, errors: [{ operation: 'drain' }] });
+    const closing = bus.container.close(1_000);
+    await bus.runtime.advance(17_000);
+    expect(await closing).toMatchObject({ complete: false, errors: [{ operation: 'close' }] });
   });
 
-  it('has nothing to drain and nothing to close before it was started', async () => {
+  it('has nothing to close before it was started', async () => {
     const { container, sessions } = containerWith();
-    expect(await container.drain(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
-    await container.close();
+    expect(await container.close(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
     expect(sessions.all).toEqual([]);
   });
 
@@ -160,12 +163,12 @@ describe('draining and closing a container', () => {
     const bus = containerWith(3, scripts);
     await bus.container.start();
     const closing = bus.container.close();
-    closing.catch(() => undefined);
-    await bus.runtime.advance(10_000);
-    await expect(closing).rejects.toMatchObject({
+    await bus.runtime.advance(16_000);
+    expect(await closing).toMatchObject({
+      complete: false,
       errors: [{ message: 'no' }, { operation: 'close' }],
     });
-    expect(calls(bus).every((made) => made.includes('close'))).toBe(true);
+    expect(calls(bus).every((made) => made.includes('close 0'))).toBe(true);
     await bus.container.start();
     await bus.runtime.settle();
     expect(bus.container.status.state).toBe('joined');
@@ -186,8 +189,7 @@ describe('draining and closing a container', () => {
     await bus.container.start();
     await bus.runtime.settle();
     await bus.container.pause('operator');
-    await bus.container.drain(1_000);
-    await bus.container.close();
+    await bus.container.close(1_000);
     expect(bus.runtime.pendingTimers).toBe(0);
     expect(bus.sessions.all.map(({ listeners }) => listeners)).toEqual([0, 0]);
   });
@@ -245,7 +247,7 @@ describe('what a container tells', () => {
     await bus.container.close();
     unsubscribe();
     await bus.container.start();
-    expect([...new Set(seen)]).toEqual(['starting', 'joined', 'stopped']);
+    expect([...new Set(seen)]).toEqual(['starting', 'joined', 'draining', 'stopped']);
     expect(bus.logger.lines[0]).toMatchObject({ context: { error: 'not our fault' } });
   });
 });
@@ -273,7 +275,7 @@ describe('a decision about the record that a partition waits for', () => {
     expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
   });
 
-  it('finds nothing to decide where no session waits, before a start and in a drain', async () => {
+  it('finds nothing to decide where no session waits, before a start and while it closes', async () => {
     const bus = containerWith(1);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
     await bus.container.start();
@@ -281,7 +283,7 @@ describe('a decision about the record that a partition waits for', () => {
     bus.sessions
       .get('eventbus-orders-0')
       .becomes({ partitionPauses: [{ ...partition, reasons: ['strict'] }] });
-    void bus.container.drain(1_000);
+    void bus.container.close(1_000);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
   });
 });

@@ -12,6 +12,7 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 export interface MessageContainerOptions {
+  readonly binding: string;
   /** `eventbus-orders`, `eventbus-orders-retry-1`. */
   readonly id: string;
   readonly topic: string;
@@ -27,7 +28,11 @@ export interface MessageContainerOptions {
   readonly logger: DriverLogger;
 }
 
-const NOTHING_LEFT: ContainerDrain = Object.freeze({ complete: true, abandoned: [], errors: [] });
+const NOTHING_TO_CLOSE: ContainerDrain = Object.freeze({
+  complete: true,
+  abandoned: [],
+  errors: [],
+});
 
 /** Everything that reads one topic for one binding. It knows no states: LifecycleManager does. */
 export class MessageContainer {
@@ -71,6 +76,11 @@ export class MessageContainer {
     });
   }
 
+  /** False before a start, and after a close. */
+  get isStarted(): boolean {
+    return this.#run !== undefined;
+  }
+
   /** Resolves once every session has joined; rejects with ClosedError when the container is stopped before. */
   async joined(): Promise<void> {
     if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
@@ -96,21 +106,16 @@ export class MessageContainer {
     return this.#run?.decide(place, decision) ?? false;
   }
 
-  /** Lets running handlers finish and commits. Memoised until the next start; never rejects. */
-  async drain(timeoutMs: number): Promise<ContainerDrain> {
-    return this.#run ? this.#run.drain(timeoutMs) : NOTHING_LEFT;
-  }
-
-  /** Leaves the group. Whatever fails, the container can be started again. */
-  async close(): Promise<void> {
+  /**
+   * Hands out nothing more, waits at most `drainMs` for running handlers, commits and leaves the
+   * group. Never rejects: what failed is in the report. Afterwards the container can be started again.
+   */
+  async close(drainMs = 0): Promise<ContainerDrain> {
     const run = this.#run;
-    if (!run) return;
-    await run.close().finally(() => {
-      if (this.#run !== run) return;
-      this.#run = undefined;
-      this.#stoppedSince = this.options.runtime.now();
-      this.#publishStatus();
-    });
+    if (!run) return NOTHING_TO_CLOSE;
+    const report = await run.close(drainMs);
+    if (this.#run === run) this.#onClosed(report);
+    return report;
   }
 
   get status(): ContainerStatus {
@@ -126,6 +131,22 @@ export class MessageContainer {
   onStatus(listener: (status: ContainerStatus) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  #onClosed({ complete, abandoned, errors }: ContainerDrain): void {
+    const { runtime, logger, binding } = this.options;
+    this.#run = undefined;
+    this.#stoppedSince = runtime.now();
+    this.#publishStatus();
+    // The caller reports errors.
+    if (complete || (errors.length > 0 && abandoned.length === 0)) return;
+    logger.warn('What was not finished and committed in time is delivered again', {
+      binding,
+      container: this.id,
+      redelivered: abandoned.map(
+        ({ topic, partition, offset }) => `${topic}-${partition}@${offset}`,
+      ),
+    });
   }
 
   /** Without an await in between: a shutdown that begins now sees all of them or none. */

@@ -21,6 +21,7 @@ export class PartitionProgress {
   /** It is believed; a record that was written later than all that it speaks of shows that the log was cut since. */
   #verifiedMetadata: { readonly lastEpoch: number; readonly end: number } | undefined;
   #isCommittingStopped = false;
+  #beginning: OffsetCommit | undefined;
   #isMetadataFull = false;
 
   constructor(
@@ -55,14 +56,21 @@ export class PartitionProgress {
     return this.tracker.receive(record.offset);
   }
 
-  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
+  /** The offsets belong to another log: a commit would hide records of the present one. */
   stopCommitting(): void {
     this.#isCommittingStopped = true;
   }
 
+  /** Commits offset 0 of a recreated topic, once. A late commit for its predecessor would hide records of the new topic. */
+  commitBeginning(): void {
+    const { topic, partition } = this.assigned;
+    this.stopCommitting();
+    this.#beginning = { topic, partition, offset: 0 };
+  }
+
   /** What is to be committed; undefined when nothing is new. */
   commitPoint(): OffsetCommit | undefined {
-    if (this.#isCommittingStopped) return undefined;
+    if (this.#isCommittingStopped) return this.#beginning;
     const { watermark } = this.tracker;
     const metadata = this.#metadataAt(watermark);
     if (watermark <= this.#committed && metadata === this.#metadata) return undefined;
@@ -71,7 +79,9 @@ export class PartitionProgress {
     return { topic, partition, offset: watermark, leaderEpoch, ...(metadata && { metadata }) };
   }
 
-  confirm({ offset, metadata = null }: OffsetCommit): void {
+  confirm(commit: OffsetCommit): void {
+    if (commit === this.#beginning) this.#beginning = undefined;
+    const { offset, metadata = null } = commit;
     this.#committed = offset;
     this.#metadata = metadata;
   }

@@ -135,7 +135,10 @@ describe('a record that is not due', () => {
     const { testBed, session, offsets } = await dueIn([0, 600_000, 600_000]);
     await testBed.runtime.advance(1_000);
     const before = testBed.runtime.monotonic();
-    expect(await testBed.done(session.drain(30_000))).toEqual({ complete: true, abandoned: [] });
+    expect(await testBed.done(session.close({ drainMs: 30_000 }))).toEqual({
+      complete: true,
+      abandoned: [],
+    });
     await testBed.done(session.close());
     expect(testBed.runtime.monotonic() - before).toBeLessThan(100);
     expect([session.counts.inFlight, offsets()]).toEqual([0, [0]]);

@@ -504,7 +504,7 @@ describe('a partition by key', () => {
     const keys = await Keys.of(['a', 'b', 'c']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 3);
-    const draining = session.drain(10_000);
+    const draining = session.close({ drainMs: 10_000 });
     await keys.end(2);
     await keys.end(0);
     await keys.testBed.runtime.advance(1_000);

@@ -155,9 +155,12 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     this.#dropBuffered();
   }
 
-  /** Its offsets are those of another log: to commit one would hide records of the one that is there now. */
   stopCommitting(): void {
     this.progress.stopCommitting();
+  }
+
+  commitBeginning(): void {
+    this.progress.commitBeginning();
   }
 
   abort(reason: DeliveryAbortedException): void {

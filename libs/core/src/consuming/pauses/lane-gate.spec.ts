@@ -22,7 +22,7 @@ describe('the gate of a partition', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     bench.gate.pauseFor(lane, backoff);
-    bench.gate.stopForRevocation(lane);
+    bench.gate.stopHandout(lane);
     await bench.runtime.advance(1_000);
     expect(lane.isPaused).toBe(true);
     expect(bench.session.calls).not.toContain('resume t-0');

@@ -72,8 +72,8 @@ export class LaneGate {
     this.parts.ledger.forget(lane.name);
   }
 
-  /** It is being handed back: no timer opens it again. */
-  stopForRevocation(lane: PartitionLane): void {
+  /** Pauses a lane for good: no timer and no resume opens it again. */
+  stopHandout(lane: PartitionLane): void {
     this.parts.ledger.add('shutdown', lane.name);
     this.#apply(lane);
   }

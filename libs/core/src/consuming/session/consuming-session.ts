@@ -144,10 +144,11 @@ export interface ConsumingSession {
    * here, or another.
    */
   decide(place: DecisionPlace, decision: Decision): boolean;
-  /** Hands out nothing more, waits for the running handlers and commits what is done. Afterwards only `close` makes sense. */
-  drain(timeoutMs: number): Promise<DrainReport>;
-  /** Leaves the group. Idempotent and bounded; drains for no time by itself. */
-  close(): Promise<void>;
+  /**
+   * Hands out nothing more, waits at most `drainMs` for running handlers, commits what is done and
+   * leaves the group. Idempotent: the first deadline holds, and every call gets the same report.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<DrainReport>;
   readonly status: ConsumingStatus;
   onStatus(listener: (status: ConsumingStatus) => void): () => void;
   readonly counts: RecordCounts;

@@ -22,7 +22,7 @@ describe('a drain', () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(), { settings });
     await testBed.until(() => member.handled.length === 1);
-    expect(await testBed.done(member.session.drain(30_000))).toEqual({
+    expect(await testBed.done(member.session.close({ drainMs: 30_000 }))).toEqual({
       complete: true,
       abandoned: [],
     });
@@ -33,7 +33,7 @@ describe('a drain', () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(20_000), { settings: patient });
     await testBed.until(() => member.handled.length === 1);
-    expect(await testBed.done(member.session.drain(1_000))).toEqual({
+    expect(await testBed.done(member.session.close({ drainMs: 1_000 }))).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],
     });
@@ -44,7 +44,7 @@ describe('a drain', () => {
     await testBed.write(1, 1);
     const member = await testBed.started(() => work(25_000), { settings: patient });
     await testBed.until(() => member.handled.length === 2);
-    const drained = watched(member.session.drain(30_000));
+    const drained = watched(member.session.close({ drainMs: 30_000 }));
     const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
     void other.session.start().catch(() => undefined);
     await testBed.until(() => drained.ended);
@@ -67,7 +67,7 @@ describe('a drain', () => {
     await testBed.until(() => member.session.counts.succeeded === 2);
     const other = testBed.session(() => new Promise<Outcome>(() => undefined), { settings });
     void other.session.start().catch(() => undefined);
-    const drained = watched(member.session.drain(30_000));
+    const drained = watched(member.session.close({ drainMs: 30_000 }));
     await testBed.until(() => drained.ended);
     expect(drained.result).toEqual({ complete: false, abandoned: [] });
   });
@@ -98,7 +98,7 @@ describe('a drain after a member was given up for a handler that is overdue', ()
   };
 
   it('leaves the others the time that it has, and commits what they do', async () => {
-    const drained = watched((await givenUp()).drain(30_000));
+    const drained = watched((await givenUp()).close({ drainMs: 30_000 }));
     await testBed.runtime.advance(WORK_MS - 2_000);
     expect(signal?.aborted).toBe(false);
     await testBed.runtime.advance(3_000);
@@ -111,7 +111,7 @@ describe('a drain after a member was given up for a handler that is overdue', ()
   it('counts for nothing what ends between two consumer sessions', async () => {
     const session = await givenUp();
     await testBed.until(() => session.status.assignment.length === 0);
-    const drained = watched(session.drain(30_000));
+    const drained = watched(session.close({ drainMs: 30_000 }));
     await testBed.runtime.advance(100);
     hanging.resolve(succeeded);
     await testBed.until(() => drained.ended);

@@ -2,27 +2,25 @@ import type { AssignedPartition, ConsumerSession, TopicPartition } from '@nest-e
 import { abortable, resolvesWithin } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome } from '../../model/outcomes/outcome.js';
+import { asError } from '../../errors/as-error.js';
 import { Committer } from '../commits/committer.js';
 import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import type { HandlerSlots } from '../lanes/handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, ConsumingSessionOptions, PartitionPause } from './consuming-session.js';
 import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
-import { type LaneDelivery, placeOf } from '../lanes/lane-delivery.js';
+import type { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { LanePause, LaneObserver, Membership } from '../lanes/lane-parts.js';
 import type { MetadataBudget } from '../commits/metadata-budget.js';
+import { FINAL_COMMIT_TIMEOUT_MS, LaneDrain } from './lane-drain.js';
 import { createLane } from '../lanes/create-lane.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
 import { partitionName } from '../lanes/partition-name.js';
 import type { PauseLedger } from '../pauses/pause-ledger.js';
 import { PollLoop } from './poll-loop.js';
-import {
-  EventBusRebalanceListener,
-  FINAL_COMMIT_TIMEOUT_MS,
-  waitForHandlers,
-} from './rebalance-listener.js';
+import { EventBusRebalanceListener } from './rebalance-listener.js';
 import type { RecordCounters } from './record-counters.js';
 
 /** What outlives a consumer session that failed. */
@@ -44,11 +42,11 @@ export class MemberSession implements LaneObserver, Membership {
   commitError: Error | undefined;
   readonly #committer: Committer;
   readonly #gate: LaneGate;
+  readonly #drain: LaneDrain;
   readonly #listener: EventBusRebalanceListener;
   readonly #polling: PollLoop;
   readonly #givenUp = new AbortController();
   #overdue: readonly LaneDelivery[] = [];
-  #isClosing = false;
 
   constructor(private readonly parts: MemberSessionParts) {
     const { ledger, lanes } = parts;
@@ -62,26 +60,27 @@ export class MemberSession implements LaneObserver, Membership {
       runtime,
       logger,
       budget: parts.budget,
-      onTrouble: (error) => {
+      onError: (error) => {
         this.commitError = error;
         onChange();
       },
     });
-    this.#gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
+    const committer = this.#committer;
+    const gate = new LaneGate({ session, ledger, lanes, runtime, logger, onChange });
+    this.#gate = gate;
+    this.#drain = new LaneDrain({ lanes, gate, committer, runtime, logger });
     this.#listener = new EventBusRebalanceListener({
       lanes,
-      gate: this.#gate,
-      committer: this.#committer,
+      gate,
+      committer,
+      drain: this.#drain,
       runtime,
       logger,
       newLane: (assigned) => this.#newLane(assigned),
       readsRecreatedTopics: parts.options.readsRecreatedTopics ?? false,
-      // Who closes has waited for both before.
-      drainTimeoutMs: () => (this.#isClosing ? 0 : rebalanceDrainTimeoutMs),
-      commitTimeoutMs: () => (this.#isClosing ? 0 : FINAL_COMMIT_TIMEOUT_MS),
+      drainTimeoutMs: rebalanceDrainTimeoutMs,
       onChange,
     });
-    const gate = this.#gate;
     this.#polling = new PollLoop({
       session,
       lanes,
@@ -123,7 +122,7 @@ export class MemberSession implements LaneObserver, Membership {
     for (const delivery of this.#overdue)
       delivery.abort(new DeliveryAbortedException('session-ended'));
     for (const lane of lanes) {
-      this.#gate.stopForRevocation(lane);
+      this.#gate.stopHandout(lane);
       lane.abortWaits(new DeliveryAbortedException('session-ended'));
     }
     const others = lanes.current.filter((delivery) => !this.#overdue.includes(delivery));
@@ -159,37 +158,33 @@ export class MemberSession implements LaneObserver, Membership {
     return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
-  /** Waits for running handlers, then commits; what ends later is not committed. */
-  async settle(timeoutMs: number, cause: AbortCause): Promise<DrainReport> {
+  /**
+   * Drains all lanes, then leaves the group. Never rejects. A stop may call it again, with more time,
+   * while a failed session is being replaced.
+   */
+  async close(drainMs: number, cause: AbortCause): Promise<DrainReport> {
     const { lanes, options } = this.parts;
-    this.#gate.update();
-    const late = lanes.lingering.flatMap(({ running }) => running);
-    const own = [...lanes];
-    const all = [...own, ...lanes.lingering];
-    for (const lane of all) lane.abortWaits(new DeliveryAbortedException(cause));
-    await waitForHandlers(options.runtime, all, timeoutMs);
-    for (const lane of all) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException(cause));
+    try {
+      return await this.#drain.drain([...lanes, ...lanes.lingering], drainMs, cause);
+    } catch (error) {
+      const reason = asError(error).message;
+      options.logger.error('The partitions could not be drained in order', { reason });
+      return { complete: false, abandoned: [] };
+    } finally {
+      await this.#leave(cause);
     }
-    await this.flush();
-    // Those that were taken away meanwhile count, too.
-    const isCommitted = own.every((lane) => lane.commitPoint() === undefined);
-    const abandoned = [...late, ...own.flatMap(({ interrupted: cutOff }) => cutOff)].map(placeOf);
-    return { complete: isCommitted && abandoned.length === 0, abandoned };
   }
 
-  /** Commits what is done, leaves the group and ends all lanes. */
-  async close(cause: AbortCause): Promise<void> {
-    this.#isClosing = true;
-    await this.settle(0, cause);
-    await this.session.close();
-    this.#committer.close();
-    for (const lane of [...this.parts.lanes]) {
-      lane.end();
-      this.parts.lanes.remove(lane);
-      this.#gate.onLaneRemoved(lane);
+  async #leave(cause: AbortCause): Promise<void> {
+    try {
+      await this.session.close();
+    } catch (error) {
+      const reason = asError(error).message;
+      this.parts.options.logger.error('The consumer session did not close in order', { reason });
     }
+    this.#committer.close();
+    // A rebalance may have assigned more partitions while the session was leaving.
+    for (const lane of [...this.parts.lanes]) this.#drain.drop(lane, cause);
   }
 
   onProgress(lane: PartitionLane): void {
@@ -208,8 +203,8 @@ export class MemberSession implements LaneObserver, Membership {
     this.parts.watch.arm();
   }
 
-  async whenStored(lane: PartitionLane): Promise<void> {
-    if (this.parts.lanes.owns(lane)) await this.#committer.whenStored(lane);
+  whenStored(lane: PartitionLane): Promise<void> {
+    return this.#committer.whenStored(lane);
   }
 
   onPause(lane: PartitionLane, pause: LanePause): void {

@@ -171,8 +171,7 @@ class RandomHistory {
       case 'leave':
         if (this.members.length === 1) break;
         this.members.splice(index, 1);
-        await testBed.done(member.session.drain(ms));
-        await testBed.done(member.session.close());
+        await testBed.done(member.session.close({ drainMs: ms }));
         this.#check(member);
         break;
       case 'silence': {

@@ -8,42 +8,32 @@ import {
   type PositionReset,
   type TopicPartition,
 } from '@nest-event-bus/broker';
-import { resolvesWithin, type Runtime } from '@nest-event-bus/broker/runtime';
-import type { CommitSource, Committer } from '../commits/committer.js';
-import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
+import type { Runtime } from '@nest-event-bus/broker/runtime';
+import type { Committer } from '../commits/committer.js';
 import type { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';
+import { type LaneDrain, positionOf } from './lane-drain.js';
 
 export interface RebalanceParts {
   readonly lanes: Lanes;
   readonly gate: LaneGate;
   readonly committer: Committer;
+  readonly drain: LaneDrain;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
   /** Whether a topic that took the place of its own is read on, instead of waiting for an operator. */
   readonly readsRecreatedTopics: boolean;
-  /** How long running handlers may go on. */
-  drainTimeoutMs(): number;
-  /** How long the commit that follows may take. */
-  commitTimeoutMs(): number;
+  readonly drainTimeoutMs: number;
   onChange(): void;
 }
-
-/** The rebalance time-out leaves 10 s besides the drain: half of it for the commit. */
-export const FINAL_COMMIT_TIMEOUT_MS = 5_000;
 
 /** Before the successor of a topic is read, and between two looks at what is still to be done of the topic itself. */
 const RECREATED_TOPIC_CHECK_MS = 1_000;
 
 /** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
 export class EventBusRebalanceListener implements AssignmentListener {
-  /** They are being handed back. */
-  readonly #beingRevoked = new WeakSet<PartitionLane>();
-  /** What is told to the group before the successor of a lane's topic is read. */
-  readonly #initialCommits = new WeakMap<PartitionLane, CommitSource>();
-
   constructor(private readonly parts: RebalanceParts) {}
 
   onAssigned(partitions: readonly AssignedPartition[]): void {
@@ -59,35 +49,17 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.onChange();
   }
 
-  /** Running handlers have the drain time; their retry waits end at once. */
+  /** Commits what is done before the next owner starts. */
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
-    const { lanes, gate, committer, logger } = this.parts;
-    const revoked = lanes.of(partitions);
-    for (const lane of revoked) {
-      this.#beingRevoked.add(lane);
-      gate.stopForRevocation(lane);
-      lane.abortWaits(new DeliveryAbortedException('revoked'));
-    }
-    await waitForHandlers(this.parts.runtime, revoked, this.parts.drainTimeoutMs());
-    for (const lane of revoked) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException('revoked'));
-    }
-    const owned = revoked.filter((lane) => lanes.owns(lane));
-    const isCommitted = await committer.flush(owned, this.parts.commitTimeoutMs());
-    logger.info('Partitions revoked', { partitions: revoked.map(positionOf), isCommitted });
-    for (const lane of revoked) this.#removeLane(lane);
+    const { lanes, drain, drainTimeoutMs } = this.parts;
+    await drain.drain(lanes.of(partitions), drainTimeoutMs, 'revoked');
     this.parts.onChange();
   }
 
   /** Too late to commit: somebody else owns them and starts at what is committed. */
   onLost(partitions: readonly TopicPartition[]): void {
     const lost = this.parts.lanes.of(partitions);
-    for (const lane of lost) {
-      lane.end();
-      lane.abort(new DeliveryAbortedException('lost'));
-      this.#removeLane(lane);
-    }
+    for (const lane of lost) this.parts.drain.drop(lane, 'lost');
     this.parts.logger.warn('Partitions lost: what was not committed is delivered again elsewhere', {
       partitions: lost.map(positionOf),
     });
@@ -128,9 +100,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
     if (from !== null && to > from) return advanceTo(lane, to);
     // What is unfinished there and was not cut off has to come again: nothing may pass it.
     const position = Math.min(to, lane.tracker.watermark);
-    lane.end();
-    lane.abort(new DeliveryAbortedException('revoked'));
-    this.#removeLane(lane);
+    this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
     if (position < to) this.parts.gate.seek(next, position);
   }
@@ -149,18 +119,16 @@ export class EventBusRebalanceListener implements AssignmentListener {
    * the new one.
    */
   async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
-    const { committer, gate, logger } = this.parts;
-    const { topic, partition, name } = lane;
+    const { committer, drain, gate, logger } = this.parts;
+    const { topic, partition } = lane;
     if (!this.#canReplace(lane)) return;
     if (lane.backlog > 0 || lane.running.length > 0)
       return this.#scheduleRecreatedTopic(lane, readUpTo);
-    const beginning = initialCommitOf(topic, partition, name);
-    this.#initialCommits.set(lane, beginning);
-    await committer.whenStored(beginning);
+    lane.commitBeginning();
+    await committer.whenStored(lane);
     if (!this.#canReplace(lane)) return;
     const { watermark } = lane.tracker;
-    lane.end();
-    this.#removeLane(lane);
+    drain.drop(lane, 'revoked');
     if (watermark < readUpTo)
       logger.error('Records went with the topic that was deleted: they were read and not done', {
         topic,
@@ -177,7 +145,7 @@ export class EventBusRebalanceListener implements AssignmentListener {
   }
 
   #canReplace(lane: PartitionLane): boolean {
-    return this.parts.lanes.owns(lane) && !lane.hasEnded && !this.#beingRevoked.has(lane);
+    return this.parts.lanes.owns(lane) && !this.parts.drain.isDraining(lane);
   }
 
   #addLane(assigned: AssignedPartition): PartitionLane {
@@ -187,47 +155,9 @@ export class EventBusRebalanceListener implements AssignmentListener {
     gate.onLaneAdded(lane);
     return lane;
   }
-
-  #removeLane(lane: PartitionLane): void {
-    const { lanes, gate, committer } = this.parts;
-    if (!lanes.owns(lane)) return;
-    committer.forget(lane);
-    const beginning = this.#initialCommits.get(lane);
-    if (beginning) committer.forget(beginning);
-    lanes.remove(lane);
-    gate.onLaneRemoved(lane);
-  }
-}
-
-/** To be committed once, and then to be forgotten. */
-function initialCommitOf(topic: string, partition: number, name: string): CommitSource {
-  let isTold = false;
-  return {
-    topic,
-    partition,
-    name,
-    commitPoint: () => (isTold ? undefined : { topic, partition, offset: 0 }),
-    confirm: () => void (isTold = true),
-  };
 }
 
 /** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
 function advanceTo(lane: PartitionLane, offset: number): void {
   if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);
-}
-
-/** Resolves when no handler of these lanes runs any more; no later than this. */
-export async function waitForHandlers(
-  runtime: Runtime,
-  lanes: readonly PartitionLane[],
-  timeoutMs: number,
-): Promise<void> {
-  const busy = lanes.filter((lane) => lane.running.length > 0);
-  if (busy.length === 0 || timeoutMs <= 0) return;
-  const idle = Promise.all(busy.map((lane) => lane.whenIdle()));
-  await resolvesWithin(runtime, timeoutMs, idle);
-}
-
-function positionOf({ topic, partition, committed, running }: PartitionLane) {
-  return { topic, partition, committed, stillRunning: running.length };
 }

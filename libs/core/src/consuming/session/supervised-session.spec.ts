@@ -356,7 +356,7 @@ describe('an intake session', () => {
       const gate = new Deferred<Outcome>();
       const member = await testBed.started(() => gate.promise);
       await testBed.until(() => member.handled.length === 1);
-      const drained = watched(member.session.drain(30_000));
+      const drained = watched(member.session.close({ drainMs: 30_000 }));
       testBed.runtime.setTimer(() => gate.resolve(succeeded), 29_000);
       await testBed.until(() => drained.ended);
       expect(drained.result).toEqual({ complete: true, abandoned: [] });
@@ -375,7 +375,7 @@ describe('an intake session', () => {
         return gate.promise;
       });
       await testBed.until(() => member.handled.length === 2);
-      const drained = watched(member.session.drain(30_000));
+      const drained = watched(member.session.close({ drainMs: 30_000 }));
       testBed.runtime.setTimer(() => gate.resolve(succeeded), 31_000);
       await testBed.until(() => drained.ended);
       expect(drained.result).toEqual({
@@ -399,14 +399,17 @@ describe('an intake session', () => {
       const fault = testBed.broker.faults.refuse({ operation: 'commit' }, refusal);
       const { session, handled } = await testBed.started();
       await testBed.until(() => handled.length === 1);
-      expect(await testBed.done(session.drain(1_000))).toEqual({ complete: false, abandoned: [] });
+      expect(await testBed.done(session.close({ drainMs: 1_000 }))).toEqual({
+        complete: false,
+        abandoned: [],
+      });
       fault.lift();
     });
 
     it('is one drain, however often it is asked for', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { session } = await testBed.started();
-      expect(session.drain(10)).toBe(session.drain(99));
+      expect(session.close({ drainMs: 10 })).toBe(session.close({ drainMs: 99 }));
     });
   });
 

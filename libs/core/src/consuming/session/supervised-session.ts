@@ -25,7 +25,7 @@ import { MemberSession } from './member-session.js';
 import { MetadataBudget } from '../commits/metadata-budget.js';
 import { PauseLedger } from '../pauses/pause-ledger.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
-import { waitForHandlers } from './rebalance-listener.js';
+import { waitForHandlers } from './lane-drain.js';
 import { type CurrentState, StatusPublisher } from './status-publisher.js';
 import { withContext } from './session-logger.js';
 import { RecordCounters } from './record-counters.js';
@@ -62,8 +62,7 @@ export class SupervisedSession implements ConsumingSession {
   #failure: Error | undefined;
   #hasFailed = false;
   #supervising: Promise<void> | undefined;
-  #draining: Promise<DrainReport> | undefined;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<DrainReport> | undefined;
 
   constructor(options: ConsumingSessionOptions) {
     const { runtime, logger, settings } = options;
@@ -134,21 +133,27 @@ export class SupervisedSession implements ConsumingSession {
     return this.#member?.decide(place, decision) ?? false;
   }
 
-  drain(timeoutMs: number): Promise<DrainReport> {
-    this.#draining ??= this.#drain(timeoutMs);
-    return this.#draining;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close({ drainMs = 0 } = {}): Promise<DrainReport> {
+    this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  async #drain(timeoutMs: number): Promise<DrainReport> {
-    if (this.#phase !== 'closed') this.#phase = 'draining';
-    this.#stopHandingOut();
+  async #close(drainMs: number): Promise<DrainReport> {
+    this.#phase = 'draining';
+    this.#ledger.add('shutdown');
+    this.#polling.abort(closed(this.id));
+    this.#joined.reject(closed(this.id));
     this.#statusPublisher.publish();
-    return this.#member?.settle(timeoutMs, 'drained') ?? this.#waitForLingeringHandlers(timeoutMs);
+    const report = await (this.#member?.close(drainMs, 'drained') ??
+      this.#waitForLingeringHandlers(drainMs));
+    this.#ending.abort(closed(this.id));
+    await this.#supervising;
+    await this.#options.processor.close?.(this.#options.sessionIndex);
+    this.#watch.close();
+    this.#lanes.close();
+    this.#phase = 'closed';
+    this.#statusPublisher.publish();
+    return report;
   }
 
   /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
@@ -157,24 +162,6 @@ export class SupervisedSession implements ConsumingSession {
     const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
     await waitForHandlers(this.#options.runtime, lingering, timeoutMs);
     return { complete: abandoned.length === 0, abandoned };
-  }
-
-  async #close(): Promise<void> {
-    this.#phase = 'closed';
-    this.#stopHandingOut();
-    this.#joined.reject(closed(this.id));
-    await this.#member?.close('drained').catch((error: unknown) => this.#logFailedClose(error));
-    this.#ending.abort(closed(this.id));
-    await this.#supervising;
-    await this.#options.processor.close?.(this.#options.sessionIndex);
-    this.#watch.close();
-    this.#lanes.close();
-    this.#statusPublisher.publish();
-  }
-
-  #stopHandingOut(): void {
-    this.#ledger.add('shutdown');
-    this.#polling.abort(closed(this.id));
   }
 
   /** One term after the other, until it is closed. */
@@ -251,9 +238,7 @@ export class SupervisedSession implements ConsumingSession {
     await this.#member?.waitForOtherHandlers(this.#polling.signal);
     // Whoever drains waits for its handlers, too.
     if (this.#phase !== 'running') return false;
-    await this.#member
-      ?.close('session-ended')
-      .catch((failed: unknown) => this.#logFailedClose(failed));
+    await this.#member?.close(0, 'session-ended');
     if (this.#phase !== 'running') return false;
     this.#member = undefined;
     this.#statusPublisher.publish();
@@ -299,12 +284,6 @@ export class SupervisedSession implements ConsumingSession {
       ...(oldest !== undefined && { oldestHandlerSince: oldest }),
       stuckHandlers: this.#watch.stuck,
     };
-  }
-
-  #logFailedClose(error: unknown): void {
-    this.#options.logger.error('The consumer session did not close in order', {
-      reason: asError(error).message,
-    });
   }
 }
 

@@ -117,12 +117,11 @@ describe('an intake session', () => {
       await testBed.until(() => first.handled.length === 1);
       await testBed.started(() => succeeded, { consumer });
       await testBed.until(() => first.session.status.state === 'failed');
-      const drained = watched(first.session.drain(20_000));
+      const drained = watched(first.session.close({ drainMs: 20_000 }));
       await testBed.runtime.advance(1_000);
       expect(drained.ended).toBe(false);
       gate.resolve(succeeded);
       await testBed.until(() => drained.ended);
-      await testBed.done(first.session.close());
       expect(first.session.status.state).toBe('closed');
     });
   });
@@ -176,7 +175,7 @@ describe('an intake session', () => {
     testBed.broker.faults.refuse(heartbeats, denied, { times: 1 });
     await testBed.until(() => member.session.status.assignment.length === 0);
     const before = testBed.runtime.monotonic();
-    const report = await testBed.done(member.session.drain(3_000));
+    const report = await testBed.done(member.session.close({ drainMs: 3_000 }));
     expect(report).toEqual({
       complete: false,
       abandoned: [{ topic: 't', partition: 0, offset: 0 }],
@@ -387,9 +386,9 @@ describe('an intake session', () => {
     });
     await testBed.done(member.session.start());
     await testBed.until(() => states.at(-1) === 'joined');
-    await testBed.done(member.session.drain(1_000));
+    const closing = member.session.close({ drainMs: 1_000 });
     stop();
-    await testBed.done(member.session.close());
+    await testBed.done(closing);
     expect(states).toEqual(['joining', 'joined', 'draining']);
   });
 });

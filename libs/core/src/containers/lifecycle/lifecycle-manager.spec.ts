@@ -186,13 +186,7 @@ describe('a binding with tiers', () => {
     await bus.lifecycle.pause('orders');
     await bus.lifecycle.resume('orders');
     await bus.lifecycle.destroy('orders');
-    const all = [
-      'start',
-      'pause operator',
-      'resume operator',
-      `drain ${DRAIN_TIMEOUT_MS}`,
-      'close',
-    ];
+    const all = ['start', 'pause operator', 'resume operator', `close ${DRAIN_TIMEOUT_MS}`];
     expect(callsAfter(bus)).toEqual({
       'eventbus-orders-0': all,
       'eventbus-orders-1': all,
@@ -245,7 +239,7 @@ describe('a command that fails half-way', () => {
     '%s: does all the rest, is %s all the same and names all that failed',
     async (operation, state) => {
       const bus = await running({
-        'eventbus-orders-0': { drain: fails('commit refused'), close: fails('leave refused') },
+        'eventbus-orders-0': { close: fails('commit refused') },
         'eventbus-orders-retry-1-0': { close: fails('socket gone') },
       });
       const error: AggregateError = await bus.lifecycle[operation]('orders').then(
@@ -256,10 +250,11 @@ describe('a command that fails half-way', () => {
       expect(error.message).toContain(`Binding 'orders' is ${state}`);
       expect(error.errors.map(({ message }: Error) => message)).toEqual([
         'commit refused',
-        'leave refused',
         'socket gone',
       ]);
-      expect(bus.sessions.all.every(({ calls }) => calls.includes('close'))).toBe(true);
+      expect(
+        bus.sessions.all.every(({ calls }) => calls.includes(`close ${DRAIN_TIMEOUT_MS}`)),
+      ).toBe(true);
       expect(bus.registry.get('orders')?.state).toBe(state === 'DESTROYED' ? undefined : state);
       expect(bus.lifecycle.busyBindings).toBe(0);
     },
@@ -277,7 +272,7 @@ describe('a command that fails half-way', () => {
   it('says which records come again when handlers outlived their time', async () => {
     const abandoned = [{ topic: 'orders.events', partition: 0, offset: 31 }];
     const bus = await running({
-      'eventbus-orders-0': { drain: async () => ({ complete: false, abandoned }) },
+      'eventbus-orders-0': { close: async () => ({ complete: false, abandoned }) },
     });
     await bus.lifecycle.stop('orders');
     expect(bus.logger.lines).toMatchObject([
@@ -291,7 +286,7 @@ describe('commands at the same time', () => {
     const gate = new Deferred();
     const bus = busWith();
     bus.sessions.scripts.set('eventbus-orders-0', {
-      drain: () => gate.promise.then(() => DRAINED),
+      close: () => gate.promise.then(() => DRAINED),
     });
     bus.add();
     bus.add(binding('payments'));

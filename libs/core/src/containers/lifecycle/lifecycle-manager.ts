@@ -142,9 +142,9 @@ export class LifecycleManager {
     note: CommandNote,
   ): Promise<BindingSnapshot> {
     return this.#locked(ref, async (registration) => {
+      this.#assertNotShuttingDown(operation, registration);
       if (!isFirstOperatorPause(operation, registration))
         assertTransition(registration.bindingName, operation, registration.state);
-      this.#assertNotShuttingDown(operation, registration);
       const command = this.#commandOf(operation, note);
       return this.#report(operation, await this.#steps[operation](registration, command));
     });
@@ -204,7 +204,8 @@ export class LifecycleManager {
         lastCommand,
         startFailure: undefined,
       });
-    const leftovers = await failuresOf(containers.map((container) => () => container.close()));
+    const closed = await Promise.all(containers.map((container) => container.close()));
+    const leftovers = closed.flatMap(({ errors }) => errors);
     return this.#update(registration, { startFailure: failures[0] }, [...failures, ...leftovers]);
   }
 
@@ -221,13 +222,13 @@ export class LifecycleManager {
     lastCommand: LastCommand,
   ): Promise<CommandResult> {
     const failures = isLive(registration.state) ? await this.#stopContainers(registration) : [];
-    const aftermath = this.#update(
+    const result = this.#update(
       registration,
       { state: 'DESTROYED', pauses: [], lastCommand },
       failures,
     );
     this.options.registry.unregister(refOf(registration));
-    return aftermath;
+    return result;
   }
 
   async #pause(
@@ -258,31 +259,13 @@ export class LifecycleManager {
     return this.#update(registration, { state, pauses, lastCommand }, failures);
   }
 
+  /** A shutdown has closed the containers before it destroys the binding. */
   async #stopContainers(registration: ContainerRegistration): Promise<readonly Error[]> {
-    const failures = await failuresOf(
-      containersOf(registration).map(
-        (container) => () => this.#stopContainer(registration, container),
-      ),
-    );
+    const started = containersOf(registration).filter(({ isStarted }) => isStarted);
+    const drainMs = this.options.drainTimeoutMs();
+    const reports = await Promise.all(started.map((container) => container.close(drainMs)));
     registration.publishProblems?.clear();
-    return failures;
-  }
-
-  async #stopContainer(
-    registration: ContainerRegistration,
-    container: MessageContainer,
-  ): Promise<void> {
-    const { complete, abandoned, errors } = await container.drain(this.options.drainTimeoutMs());
-    if (!complete)
-      this.options.logger.warn('What was not finished and committed in time is delivered again', {
-        binding: registration.bindingName,
-        container: container.id,
-        redelivered: abandoned.map(
-          ({ topic, partition, offset }) => `${topic}-${partition}@${offset}`,
-        ),
-      });
-    const failures = await failuresOf([() => container.close()]);
-    throwIfAny([...errors, ...failures], `Container '${container.id}' was not stopped cleanly`);
+    return reports.flatMap(({ errors }) => errors);
   }
 
   #update(
