@@ -1,6 +1,6 @@
 /** Who wants to hand out more. */
 export interface SlotWaiter {
-  run(): void;
+  processPending(): void;
 }
 
 /** How many handlers a session may have at work at once. Whoever finds none free is asked again, in turn. */
@@ -30,7 +30,7 @@ export class HandlerSlots {
       const [next] = this.#waiting;
       if (!next) return;
       this.#waiting.delete(next);
-      next.run();
+      next.processPending();
     }
   }
 }

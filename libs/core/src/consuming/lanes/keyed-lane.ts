@@ -43,7 +43,7 @@ export class KeyedLane extends PartitionLane {
     this.#bufferLimit = Math.max(parts.settings.maxPollRecords, parts.slots.limit);
     this.#queues = new KeyQueues({
       runtime: parts.runtime,
-      onReady: () => this.run(),
+      onReady: () => this.processPending(),
       onWait: ({ record }, wait) => this.#waiting.begin(record.offset, wait),
     });
     this.#waitForPreviousHandlers();
@@ -71,7 +71,7 @@ export class KeyedLane extends PartitionLane {
     );
   }
 
-  run(): void {
+  processPending(): void {
     if (this.#isHandingOut) return;
     this.#isHandingOut = true;
     try {
@@ -162,7 +162,7 @@ export class KeyedLane extends PartitionLane {
       if (!this.#overdue.delete(delivery)) this.parts.slots.release();
       if (this.isIdleAwaited && this.#running.size === 0) this.#becomeIdle();
     }
-    this.run();
+    this.processPending();
   }
 
   #becomeIdle(): void {
@@ -176,11 +176,11 @@ export class KeyedLane extends PartitionLane {
     if (unfinished) return this.#retryLater(queue, delivery, unfinished);
     queue.backoff = undefined;
     this.#waiting.end(delivery.record.offset);
-    const { commits, observer, settings } = this.parts;
+    const { commits, committer, settings } = this.parts;
     this.#unreported++;
     const isSlice = this.#unreported >= settings.maxPollRecords;
     if (commits.after === 'record' || isSlice) this.#reportProgress();
-    if (commits.waits) this.#blockUntil(queue, observer.whenStored(this));
+    if (commits.waits) this.#blockUntil(queue, committer.whenStored(this));
     else this.#queues.free(queue);
   }
 
@@ -225,7 +225,7 @@ export class KeyedLane extends PartitionLane {
 
   #goOn(queue: KeyQueue): void {
     this.#queues.free(queue);
-    this.run();
+    this.processPending();
   }
 
   /** A handler that never ends must not hold its slot for ever: as many of them would end the session's work. */
@@ -261,7 +261,7 @@ export class KeyedLane extends PartitionLane {
 
   #reportProgress(): void {
     this.#unreported = 0;
-    this.parts.observer.onProgress(this);
+    this.parts.committer.request(this);
   }
 
   #keyOf({ record: { key, offset } }: LaneDelivery): Key {

@@ -2,6 +2,7 @@ import type { TopicPartition } from '@nest-event-bus/broker';
 import type { Backoff, Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
+import type { Committer } from '../commits/committer.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import type { LaneDelivery } from './lane-delivery.js';
@@ -30,10 +31,6 @@ export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
 /** Whom a lane tells. */
 export interface LaneObserver {
-  /** Something is done that is not committed yet. */
-  onProgress(lane: PartitionLane): void;
-  /** Resolves when what is done by now is committed, or never will be from here. */
-  whenStored(lane: PartitionLane): Promise<void>;
   /** The lane stands at the first record that is to come again, and is to be held for a while. */
   onPause(lane: PartitionLane, pause: LanePause): void;
   /** Some of its records begin to wait while others go on, or none does any more. */
@@ -76,6 +73,7 @@ export interface LaneParts {
   readonly bufferLimit: BufferLimit;
   readonly progress: ProgressParts;
   readonly sessionIndex: number;
+  readonly committer: Pick<Committer, 'request' | 'whenStored'>;
   readonly observer: LaneObserver;
   readonly membership?: Membership;
   /** Handlers of earlier assignments of the partition that still run in this process. */

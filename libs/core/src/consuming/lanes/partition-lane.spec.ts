@@ -8,8 +8,8 @@ describe('a lane', () => {
   it('does what is answered at once without giving up its turn, and says so once per slice', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
+    lane.processPending();
     expect([bench.handled, bench.done, lane.tracker.watermark]).toEqual([[0, 1, 2, 3, 4], 2, 5]);
     expect(lane.commitPoint()).toMatchObject({ offset: 5, leaderEpoch: 0 });
     lane.confirm({ topic: 't', partition: 0, offset: 5 });
@@ -19,8 +19,8 @@ describe('a lane', () => {
   it('takes only its part of what was polled', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 1, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3), 1, 3, 0);
+    lane.processPending();
     expect(bench.handled).toEqual([1, 2]);
   });
 
@@ -28,13 +28,13 @@ describe('a lane', () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed((offset) => (offset === 1 ? gate.promise : succeeded));
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2, 3), 0, 4, 0);
+    lane.processPending();
     lane.pause();
     expect([lane.backlog, lane.tracker.next, lane.tracker.watermark]).toEqual([0, 2, 1]);
     lane.resume();
-    lane.offer(recordsOf(2, 3), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(2, 3), 0, 2, 0);
+    lane.processPending();
     expect(bench.handled).toEqual([0, 1]);
     gate.resolve(succeeded);
     await bench.runtime.settle();
@@ -46,8 +46,8 @@ describe('a lane', () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     lane.end();
     const quiet = watched(lane.whenIdle());
     await bench.runtime.settle();
@@ -63,8 +63,8 @@ describe('a lane', () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     lane.pause();
     const done = lane.whenIdle().then(() => bench.done);
     gate.resolve(succeeded);
@@ -77,8 +77,8 @@ describe('a lane', () => {
       offset === 1 ? { kind: 'failed', error } : succeeded,
     );
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     expect(lane.isPaused).toBe(true);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error }]);
@@ -90,12 +90,12 @@ describe('a lane', () => {
     const answers = [[succeeded, failed, succeeded], [succeeded]];
     const bench = new LaneTestBed(undefined, () => answers.shift() ?? []);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     await bench.runtime.settle();
     lane.resume();
-    lane.offer(recordsOf(1), 0, 1, 0);
-    lane.run();
+    lane.enqueue(recordsOf(1), 0, 1, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
   });
@@ -113,8 +113,8 @@ describe('a lane', () => {
     readonly lane = this.bench.lane();
 
     start(...offsets: readonly number[]): void {
-      this.lane.offer(recordsOf(...offsets), 0, offsets.length, 0);
-      this.lane.run();
+      this.lane.enqueue(recordsOf(...offsets), 0, offsets.length, 0);
+      this.lane.processPending();
     }
 
     async answer(...outcomes: readonly Outcome[]): Promise<void> {
@@ -216,8 +216,8 @@ describe('a lane', () => {
       return 0;
     };
     const lane = bench.lane(0, bench.runtime, { dueAt });
-    lane.offer(recordsOf(0, 1, 2), 0, 3, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { message: 'no time' } }]);
     expect([lane.tracker.watermark, lane.tracker.next]).toEqual([0, 0]);
@@ -252,8 +252,8 @@ describe('a lane', () => {
   ])('treats %s for a slice as failures', async (_, processSlice) => {
     const bench = new LaneTestBed(undefined, processSlice);
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1), 0, 2, 0);
-    lane.run();
+    lane.enqueue(recordsOf(0, 1), 0, 2, 0);
+    lane.processPending();
     await bench.runtime.settle();
     expect(lane.isPaused).toBe(true);
     expect(bench.pauses).toMatchObject([{ kind: 'failed', error: { name: 'TypeError' } }]);

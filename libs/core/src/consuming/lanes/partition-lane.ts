@@ -61,7 +61,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
       this.#due = new DueWait(
         runtime,
         (record) => processor.dueAt!(record),
-        () => this.run(),
+        () => this.processPending(),
       );
   }
 
@@ -75,7 +75,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   abstract get isBufferFull(): boolean;
 
   /** Goes on with what is pending; what can be done at once is done when this returns. */
-  abstract run(): void;
+  abstract processPending(): void;
 
   get tracker(): OffsetTracker {
     return this.progress.tracker;
@@ -115,7 +115,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   }
 
   /** Takes the records from..to of the array, all of this partition. */
-  offer(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
+  enqueue(records: readonly BrokerRecord[], from: number, to: number, receivedAt: number): void {
     const { sessionIndex } = this.parts;
     for (let index = from; index < to; index++) {
       const record = records[index] as BrokerRecord;

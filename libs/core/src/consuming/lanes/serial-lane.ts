@@ -43,11 +43,11 @@ export class SerialLane extends PartitionLane {
     return this.pending.size >= this.parts.settings.maxPollRecords || this.exceedsByteLimit;
   }
 
-  run(): void {
+  processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
     // Nothing but records that were done already: the watermark has passed them.
-    else if (this.isOpen && this.commitPoint()) this.parts.observer.onProgress(this);
+    else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
   }
 
   protected dropWaiting(): void {
@@ -60,7 +60,7 @@ export class SerialLane extends PartitionLane {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    const { processor, commits, observer, runtime, settings } = this.parts;
+    const { processor, commits, committer, runtime, settings } = this.parts;
     if (this.#previousHandlers.length > 0) {
       await waitForPreviousHandlers(runtime, this.#previousHandlers, settings.maxPollIntervalMs);
       this.#previousHandlers = [];
@@ -87,7 +87,7 @@ export class SerialLane extends PartitionLane {
           this.#running = undefined;
           this.#conclude(delivery, outcome);
           if (this.isIdleAwaited) this.#becomeIdle();
-          if (isStrict) await observer.whenStored(this);
+          if (isStrict) await committer.whenStored(this);
           if (mayBeLate && left > 1 && this.#valve.check(this.#sliceSince)) {
             await this.#cutSlice();
             break;
@@ -95,7 +95,7 @@ export class SerialLane extends PartitionLane {
         }
       }
       this.#endSlice();
-      if (commits.after === 'slice' && commits.waits) await observer.whenStored(this);
+      if (commits.after === 'slice' && commits.waits) await committer.whenStored(this);
     }
     this.#isWorking = false;
   }
@@ -201,8 +201,8 @@ export class SerialLane extends PartitionLane {
     if (this.hasEnded) return;
     this.#hasProgress = true;
     this.#backoff = undefined;
-    const { commits, observer } = this.parts;
-    if (commits.after === 'record') observer.onProgress(this);
+    const { commits, committer } = this.parts;
+    if (commits.after === 'record') committer.request(this);
   }
 
   /** The partition waits, and goes on at this record: nothing overtakes it. */
@@ -215,10 +215,10 @@ export class SerialLane extends PartitionLane {
   /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
   async #cutSlice(): Promise<void> {
     if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
-    const { counters, observer } = this.parts;
+    const { counters, committer } = this.parts;
     counters.sliceCut();
     this.#endSlice();
-    await observer.whenStored(this);
+    await committer.whenStored(this);
     if (this.isOpen) this.#redeliverRest();
     else this.#giveBackSlice();
   }
@@ -241,7 +241,7 @@ export class SerialLane extends PartitionLane {
   #endSlice(): void {
     if (this.#hasProgress) {
       this.#hasProgress = false;
-      if (!this.hasEnded) this.parts.observer.onProgress(this);
+      if (!this.hasEnded) this.parts.committer.request(this);
     }
     this.notifyBufferSpace();
   }

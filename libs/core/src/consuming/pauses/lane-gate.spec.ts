@@ -52,7 +52,7 @@ describe('the gate of a partition', () => {
   it('forgets the crowd when it drops it: the partition is asked for again', async () => {
     const bench = new LaneTestBed(() => new Promise(() => undefined));
     const lane = bench.lane();
-    lane.offer(recordsOf(0, 1, 2, 3), 0, 4, 0);
+    lane.enqueue(recordsOf(0, 1, 2, 3), 0, 4, 0);
     bench.gate.applyBackpressure(lane);
     bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
@@ -64,8 +64,8 @@ describe('the gate of a partition', () => {
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
     const bench = new LaneTestBed((offset) => (gates[offset] as Deferred<Outcome>).promise);
     const old = bench.lane();
-    old.offer(recordsOf(0), 0, 1, 0);
-    old.run();
+    old.enqueue(recordsOf(0), 0, 1, 0);
+    old.processPending();
     bench.gate.applyBackpressure(old);
     old.end();
     bench.lanes.remove(old);
@@ -106,11 +106,11 @@ describe('the gate of a partition', () => {
       offset === 5 ? { kind: 'failed', error: new Error('no') } : succeeded,
     );
     const lane = bench.lane(5);
-    lane.offer(recordsOf(5, 6), 0, 2, 0);
+    lane.enqueue(recordsOf(5, 6), 0, 2, 0);
     bench.session.positions.set('t-0', 7);
     bench.gate.onReadingStopped(lane, new PoisonBatchError('t', 0, 7, 9, 'broken'));
     await bench.runtime.advance(29_000);
-    lane.run();
+    lane.processPending();
     bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
     expect(bench.session.position(lane)).toBe(5);

@@ -56,7 +56,10 @@ describe('LaneDrain', () => {
     await testBed.until(() => closed.ended);
     expect(new Set(ended.map(({ partition }) => partition)).size).toBe(2);
     expect(new Set(ended).size).toBe(ended.length);
-    expect(closed.result).toMatchObject({ complete: false, abandoned: [{ offset: 0 }, { offset: 0 }] });
+    expect(closed.result).toMatchObject({
+      complete: false,
+      abandoned: [{ offset: 0 }, { offset: 0 }],
+    });
   });
 
   it('ends each lane exactly once when a session that failed is replaced and closed meanwhile', async () => {

@@ -117,6 +117,7 @@ export class LaneTestBed implements LaneObserver {
         runtime,
         counters: this.counters,
         sessionIndex: 0,
+        committer: { request: () => void this.done++, whenStored: async () => undefined },
         observer: this,
         settings: {
           maxPollRecords: 3,
@@ -136,10 +137,6 @@ export class LaneTestBed implements LaneObserver {
     return lane;
   }
 
-  onProgress(): void {
-    this.done++;
-  }
-
   onBufferSpace(lane: PartitionLane): void {
     this.gate.releaseBackpressure(lane);
   }
@@ -153,8 +150,6 @@ export class LaneTestBed implements LaneObserver {
   onPause(_: PartitionLane, hold: LanePause): void {
     this.pauses.push(hold);
   }
-
-  async whenStored(): Promise<void> {}
 
   onLate(_: PartitionLane, { record }: { readonly record: BrokerRecord }, { kind }: Outcome): void {
     this.late.push(`${record.offset} ${kind}`);

@@ -187,10 +187,6 @@ export class MemberSession implements LaneObserver, Membership {
     for (const lane of [...this.parts.lanes]) this.#drain.drop(lane, cause);
   }
 
-  onProgress(lane: PartitionLane): void {
-    this.#committer.request(lane);
-  }
-
   onBufferSpace(lane: PartitionLane): void {
     this.#gate.releaseBackpressure(lane);
   }
@@ -201,10 +197,6 @@ export class MemberSession implements LaneObserver, Membership {
 
   onRunning(): void {
     this.parts.watch.arm();
-  }
-
-  whenStored(lane: PartitionLane): Promise<void> {
-    return this.#committer.whenStored(lane);
   }
 
   onPause(lane: PartitionLane, pause: LanePause): void {
@@ -263,6 +255,7 @@ export class MemberSession implements LaneObserver, Membership {
       counters,
       slots,
       progress: { topicId: this.session.topicId(topic), budget },
+      committer: this.#committer,
       observer: this,
       membership: this,
       previousHandlers: lanes.previousHandlersOf(partitionName(topic, partition)),

@@ -71,7 +71,7 @@ describe('the poll loop', () => {
     expect(bench.session.calls.slice(-2)).toEqual(['seek t-0 5', 'resume t-0']);
   });
 
-  it.each(['offer', 'run'] as const)(
+  it.each(['enqueue', 'processPending'] as const)(
     'passes no record over when a lane breaks as it is told to %s, and hands the others theirs',
     async (step) => {
       bench.lane(3, bench.runtime, { partition: 1 });

@@ -85,11 +85,11 @@ export class PollLoop {
     if (position === undefined || position <= last.offset) return;
     // The driver stands behind them; a lane that is released is sought back to the first of them.
     if (lane.isPaused || lane.hasEnded) return;
-    lane.offer(records, from, to, receivedAt);
+    lane.enqueue(records, from, to, receivedAt);
     // Nothing is on its way now, so all that the driver has passed was handed over or is not in the log.
     lane.tracker.advanceTo(position);
     gate.onRecordsReceived(lane);
-    lane.run();
+    lane.processPending();
     if (lane.isBufferFull) gate.applyBackpressure(lane);
   }
 
