@@ -23,7 +23,7 @@ import { PollLoop } from './poll-loop.js';
 import { EventBusRebalanceListener } from './rebalance-listener.js';
 import type { RecordCounters } from './record-counters.js';
 
-/** What outlives a consumer session that failed. */
+/** State that outlives a failed consumer session. */
 export interface MemberSessionParts {
   readonly options: ConsumingSessionOptions;
   readonly ledger: PauseLedger;
@@ -36,7 +36,10 @@ export interface MemberSessionParts {
   onChange(): void;
 }
 
-/** The life of one consumer session: what is polled, handled and committed as this member of the group. */
+/**
+ * One consumer session, that is one member of the group: polls, hands out and commits until it
+ * ends.
+ */
 export class MemberSession implements LaneObserver, Membership {
   readonly session: ConsumerSession;
   commitError: Error | undefined;
@@ -94,7 +97,10 @@ export class MemberSession implements LaneObserver, Membership {
     session.onStatus(onChange);
   }
 
-  /** Joins and polls until `polling` aborts or the session ends; gives the error by which it did. */
+  /**
+   * Joins and polls until `polling` aborts or the session ends. Returns the error by which it
+   * ended.
+   */
   async run(ending: AbortSignal, polling: AbortSignal): Promise<unknown> {
     try {
       await this.session.start(this.#listener, ending);
@@ -109,13 +115,13 @@ export class MemberSession implements LaneObserver, Membership {
     return this.#givenUp.signal.aborted;
   }
 
-  /** It is to end, as if the session had failed by this: these handlers have had their time. */
+  /** Ends the session as if it had failed with this error, because these handlers are overdue. */
   giveUp(overdue: readonly LaneDelivery[], error: Error): void {
     this.#overdue = overdue;
     this.#givenUp.abort(error);
   }
 
-  /** Of a member that is given up and still there: its other handlers have the time that a rebalance leaves them. */
+  /** Gives the other handlers of a session that was given up as much time as a rebalance would. */
   async waitForOtherHandlers(signal: AbortSignal): Promise<void> {
     if (!this.isGivenUp) return;
     const { lanes, options } = this.parts;
@@ -131,7 +137,7 @@ export class MemberSession implements LaneObserver, Membership {
     await resolvesWithin(options.runtime, rebalanceDrainTimeoutMs, abortable(ended, signal));
   }
 
-  /** Puts the session's pause reasons into effect, and commits what is done. */
+  /** Applies the pause reasons of the session, and commits what is done. */
   async pause(): Promise<void> {
     this.#gate.update();
     for (const lane of this.parts.lanes)
@@ -144,7 +150,7 @@ export class MemberSession implements LaneObserver, Membership {
     this.#gate.update();
   }
 
-  /** False where nothing of this partition waits for a decision here. */
+  /** Returns false if nothing of this partition waits for a decision here. */
   decide({ topic, partition, offset }: DecisionPlace, decision: Decision): boolean {
     const lane = this.parts.lanes.get(topic, partition);
     return lane !== undefined && this.#gate.decide(lane, decision, offset);
@@ -231,8 +237,8 @@ export class MemberSession implements LaneObserver, Membership {
   }
 
   /**
-   * The session changes its generation and its partitions at once. Without a generation a broker
-   * would take offsets from anybody.
+   * The consumer session changes its generation and its partitions in one step. Without a
+   * generation, a broker would accept offsets from any member.
    */
   member(partition: TopicPartition): CommittingMember | undefined {
     const { memberId, generation } = this.session;

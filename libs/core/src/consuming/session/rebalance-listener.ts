@@ -23,16 +23,19 @@ export interface RebalanceParts {
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
   newLane(assigned: AssignedPartition): PartitionLane;
-  /** Whether a topic that took the place of its own is read on, instead of waiting for an operator. */
+  /** Reads a recreated topic, instead of waiting for an operator. */
   readonly readsRecreatedTopics: boolean;
   readonly drainTimeoutMs: number;
   onChange(): void;
 }
 
-/** Before the successor of a topic is read, and between two looks at what is still to be done of the topic itself. */
+/**
+ * Delay before a recreated topic is read, and between two checks whether the records of its
+ * predecessor are done.
+ */
 const RECREATED_TOPIC_CHECK_MS = 1_000;
 
-/** Begins and ends the assignments of partitions: what is done of them is committed before they go. */
+/** Adds lanes for assigned partitions, and drains the lanes of revoked ones. */
 export class EventBusRebalanceListener implements AssignmentListener {
   constructor(private readonly parts: RebalanceParts) {}
 
@@ -56,7 +59,10 @@ export class EventBusRebalanceListener implements AssignmentListener {
     this.parts.onChange();
   }
 
-  /** Too late to commit: somebody else owns them and starts at what is committed. */
+  /**
+   * Drops the lanes without a commit, because another member already owns the partitions and starts
+   * at the committed offsets.
+   */
   onLost(partitions: readonly TopicPartition[]): void {
     const lost = this.parts.lanes.of(partitions);
     for (const lane of lost) this.parts.drain.drop(lane, 'lost');
@@ -84,7 +90,10 @@ export class EventBusRebalanceListener implements AssignmentListener {
       this.#scheduleRecreatedTopic(lane, lane.tracker.next);
   }
 
-  /** Going back, offsets mean something else from there on: that is another assignment to us. */
+  /**
+   * A reset to a lower offset gives the same offsets another meaning, so it counts as a new
+   * assignment.
+   */
   onReset({ topic, partition, from, to, policy, reason }: PositionReset): void {
     const lane = this.parts.lanes.get(topic, partition);
     if (!lane || lane.tracker.next === to) return;
@@ -96,27 +105,32 @@ export class EventBusRebalanceListener implements AssignmentListener {
       policy,
       reason,
     });
-    // Retention took the records in between. Those that were received before are as good as ever.
+    // Retention deleted the records in between. Records that were received before stay valid.
     if (from !== null && to > from) return advanceTo(lane, to);
-    // What is unfinished there and was not cut off has to come again: nothing may pass it.
+    // Unfinished records that still exist are read again, so that nothing passes them.
     const position = Math.min(to, lane.tracker.watermark);
     this.parts.drain.drop(lane, 'revoked');
     const next = this.#addLane({ topic, partition, position, committed: null });
     if (position < to) this.parts.gate.seek(next, position);
   }
 
-  /** `readUpTo`: how far the old topic was read. */
+  /** `readUpTo` is how far the old topic was read. */
   #scheduleRecreatedTopic(lane: PartitionLane, readUpTo: number): void {
     const look = (): void => void this.#readRecreatedTopic(lane, readUpTo);
     this.parts.runtime.setTimer(look, RECREATED_TOPIC_CHECK_MS, { background: true });
   }
 
   /**
-   * What was read of the old topic is nowhere else: it is done first, as far as it can be done at
-   * once. What is given back now, because it failed again or because somebody paused the binding,
-   * can never be read again. Then the new topic is read from its beginning, and the group is told so
-   * before: an offset of the old one, committed by name in the last moment, would hide records of
-   * the new one.
+   * Replaces the lane of a deleted topic by one for the new topic.
+   *
+   * 1. Records of the old topic exist nowhere else, so they are finished first, as far as possible
+   * at once. A record that is handed back now, because it failed again or because the binding is
+   * paused, is lost.
+   *
+   * 2. The group commits offset 0. Otherwise a late commit of the old topic, which brokers accept
+   * by name, would hide records of the new topic.
+   *
+   * 3. The new topic is read from its beginning.
    */
   async #readRecreatedTopic(lane: PartitionLane, readUpTo: number): Promise<void> {
     const { committer, drain, gate, logger } = this.parts;
@@ -157,7 +171,10 @@ export class EventBusRebalanceListener implements AssignmentListener {
   }
 }
 
-/** One that is held or has ended gave back what it had: it is read again from there, and reset again if it must. */
+/**
+ * A lane that is paused or has ended has dropped its buffer. It reads that range again, and is
+ * reset again if necessary.
+ */
 function advanceTo(lane: PartitionLane, offset: number): void {
   if (!lane.isPaused && !lane.hasEnded) lane.tracker.advanceTo(offset);
 }

@@ -2,13 +2,13 @@ import type { DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { ConsumingState, ConsumingStatus } from './consuming-session.js';
 
-/** Where an intake stands, and why it does not get on. */
+/** State of a session, with the error that keeps it from working. */
 export interface CurrentState {
   readonly state: ConsumingState;
   readonly error?: Error;
 }
 
-/** Remembers since when things are as they are, and tells whoever listens of every change. */
+/** Remembers since when the state holds, and notifies listeners of every change. */
 export class StatusPublisher {
   readonly #listeners = new Set<(status: ConsumingStatus) => void>();
   #state: ConsumingState = 'idle';
@@ -34,7 +34,7 @@ export class StatusPublisher {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Something has changed. */
+  /** Called when something has changed. */
   publish(): void {
     this.#noteState(this.currentState().state);
     if (this.#listeners.size === 0) return;

@@ -33,16 +33,22 @@ import { RecordCounters } from './record-counters.js';
 type Phase = 'idle' | 'running' | 'draining' | 'closed';
 
 const REPLACEMENT_BACKOFF = { initialMs: 1_000, maxMs: 30_000 };
-/** A session that lasted so long was a good one: the next failure is a first one again. */
+/**
+ * A session that lasted this long was stable. The next failure starts with the shortest backoff
+ * again.
+ */
 const STABLE_SESSION_MS = 60_000;
-/** What only an operator can mend, by new credentials or rights: asked again now and then, which disturbs nobody. */
+/**
+ * Errors that only an operator can repair, by new credentials or permissions. A retry now and then
+ * disturbs nobody.
+ */
 const RETRIED_RARELY = [AuthenticationError, AuthorizationError] as const;
 
 /**
- * Keeps one member of the group at work: a consumer session that fails for good is closed and
- * replaced after a backoff, for ever. Only one whose static id another process has taken is not:
- * it would take the id back, and the two would fence each other by turns. What must outlive a
- * session is here: pause reasons, counts, and the handlers that still run.
+ * Keeps one member of the group at work. A consumer session that fails for good is closed and
+ * replaced after a backoff, for ever. The exception is a session whose static member id another
+ * process has taken: it would take the id back, and the two would fence each other in turns. State
+ * that outlives a consumer session is here: pause reasons, counters and running handlers.
  */
 export class SupervisedSession implements ConsumingSession {
   readonly id: string;
@@ -156,7 +162,10 @@ export class SupervisedSession implements ConsumingSession {
     return report;
   }
 
-  /** Between two consumer sessions nothing can be committed, but handlers of the last one may run. */
+  /**
+   * Without a consumer session nothing can be committed, but handlers of the last one may still
+   * run.
+   */
   async #waitForLingeringHandlers(timeoutMs: number): Promise<DrainReport> {
     const { lingering } = this.#lanes;
     const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);
@@ -164,7 +173,7 @@ export class SupervisedSession implements ConsumingSession {
     return { complete: abandoned.length === 0, abandoned };
   }
 
-  /** One term after the other, until it is closed. */
+  /** Runs one consumer session after the other, until this session is closed. */
   async #supervise(): Promise<void> {
     const { runtime } = this.#options;
     const backoff = new Backoff(runtime, REPLACEMENT_BACKOFF);
@@ -178,7 +187,7 @@ export class SupervisedSession implements ConsumingSession {
     }
   }
 
-  /** Gives the error by which the term ended. */
+  /** Returns the error by which the consumer session ended. */
   async #runMember(): Promise<unknown> {
     try {
       this.#member = new MemberSession({
@@ -202,7 +211,10 @@ export class SupervisedSession implements ConsumingSession {
     }
   }
 
-  /** As the group would do to a member that does not poll any more: the partition is not held up for ever. */
+  /**
+   * Leaves the group, as a broker would remove a member that no longer polls. Otherwise the
+   * partition would be blocked for ever.
+   */
   #giveUpMember(overdue: readonly LaneDelivery[]): void {
     if (this.#phase !== 'running' || !this.#member || this.#member.isGivenUp) return;
     this.#counters.membershipGivenUp();
@@ -233,10 +245,10 @@ export class SupervisedSession implements ConsumingSession {
     if (await this.#endMember()) this.#joined.reject(error);
   }
 
-  /** False where the session was closed meanwhile. */
+  /** Returns false if the session was closed meanwhile. */
   async #endMember(): Promise<boolean> {
     await this.#member?.waitForOtherHandlers(this.#polling.signal);
-    // Whoever drains waits for its handlers, too.
+    // A close has begun, and waits for the handlers itself.
     if (this.#phase !== 'running') return false;
     await this.#member?.close(0, 'session-ended');
     if (this.#phase !== 'running') return false;
@@ -266,7 +278,7 @@ export class SupervisedSession implements ConsumingSession {
     if (status.state === 'retrying') return { state: 'retrying', error: status.error };
     const trouble = this.#member?.commitError ?? this.#failure;
     if (trouble) return { state: 'retrying', error: trouble };
-    // In a cooperative group what stays is read while the rest moves.
+    // A cooperative member keeps reading its other partitions while some move.
     const isReading = status.state === 'stable' || [...this.#lanes].length > 0;
     return { state: isReading ? 'joined' : 'joining' };
   }
