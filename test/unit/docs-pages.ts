@@ -20,6 +20,10 @@ const pagesIn = (folder: string): readonly string[] =>
 export const PAGES: readonly Page[] = [
   'README.md',
   ...namesIn('libs').map((name) => `libs/${name}/README.md`),
+  'examples/README.md',
+  'test/bench/README.md',
+  'test/chaos/README.md',
+  ...pagesIn('docs/decisions'),
   ...pagesIn('docs/guides'),
   ...pagesIn('docs/reference'),
 ].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
@@ -96,7 +100,7 @@ export function sentencesOf({ text }: Page): readonly string[] {
         .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
         .replaceAll('**', ''),
     )
-    .flatMap((block) => block.split(/(?<=[.!?:])\s+/))
+    .flatMap((block) => block.split(/(?<=[.!?])\s+/))
     .map((sentence) => sentence.trim())
     .filter((sentence) => words(sentence).length > 1);
 }

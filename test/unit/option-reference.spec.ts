@@ -1,56 +1,90 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { EVENTBUS_DEFAULTS } from '@nest-event-bus/core';
 import { KEY_REGISTER } from '../../libs/core/src/config/validation/key-register.js';
+import { pageAt, sentencesOf, wordCountOf } from './docs-pages.js';
 
-const readme = readFileSync(join(__dirname, '../../libs/core/README.md'), 'utf8');
-const section = readme.slice(readme.indexOf('## Reference'), readme.indexOf('## Limits'));
-const rows = [...section.matchAll(/^\| (`[^|]+`)( †)? +\| ([^|]+?) +\|/gm)].map(
-  ([, keys = '', pending, value = '']) => ({
-    keys: [...keys.matchAll(/`([^`]+)`/g)].map(([, key = '']) => key),
-    isPending: pending !== undefined,
-    value,
-  }),
-);
+const root = join(__dirname, '../..');
 
-/** What the tree of defaults says of a key; undefined where a default is not one value. */
-function defaultOf(key: string): unknown {
-  const path = key.split('.');
-  return path.reduce<unknown>(
-    (node, name) => (node as Record<string, unknown> | undefined)?.[name],
-    EVENTBUS_DEFAULTS.binding,
-  );
+interface Row {
+  readonly path: string;
+  readonly type: string;
+  readonly defaultValue: string;
+  readonly description: string;
 }
 
-const registered = KEY_REGISTER.filter(({ key }) => key.startsWith('bindings.*.')).map((entry) => ({
-  ...entry,
-  // A list is one row, whatever its items hold.
-  key: entry.key.slice('bindings.*.'.length).replace(/\[\].*/, ''),
-}));
-
-describe('the reference of the options', () => {
-  it('has every key of a binding, and no other', () => {
-    const known = new Set(registered.map(({ key }) => key));
-    const withoutDefault = ['dlt.topic'];
-    expect(new Set([...rows.flatMap(({ keys }) => keys), ...withoutDefault])).toEqual(known);
+const page = pageAt('docs/reference/options.md');
+const rows: readonly Row[] = page.text
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .map((line) => {
+    const [, path = '', type = '', defaultValue = '', description = ''] = line
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim());
+    return { path: path.slice(1, -1), type, defaultValue, description };
   });
 
-  it.each(rows.flatMap(({ keys, isPending }) => keys.map((key) => [key, isPending] as const)))(
-    'says truly whether %s has an effect (pending: %s)',
-    (key, isPending) => {
-      const effects = registered.filter((entry) => entry.key === key).map(({ effect }) => effect);
-      expect(effects.every((effect) => effect === 'pending')).toBe(isPending);
-    },
-  );
+/** The path of a key as the page shows it: options of a binding begin at the binding. */
+const shown = (key: string): string =>
+  key.replace('bindings.*.', '').replace('clusters.*.', 'clusters.<name>.');
 
-  it.each(
-    rows
-      .filter(({ value }) => /^`.*`$/.test(value))
-      .flatMap(({ keys, value }) => keys.map((key) => [key, value.slice(1, -1)] as const)),
-  )('%s is %s by default', (key, value) => {
-    const literal = JSON.parse(value.replaceAll("'", '"')) as unknown;
-    const actual = defaultOf(key);
-    const bySingle = (actual as { SINGLE?: unknown }).SINGLE;
-    expect(literal).toEqual(bySingle ?? actual);
+const registered = KEY_REGISTER.map((entry) => ({ ...entry, path: shown(entry.key) }));
+
+/** The value in the tree of defaults; undefined if it has no single value there. */
+function registeredDefault(path: string): unknown {
+  const { cluster, binding, tier, ...application } = EVENTBUS_DEFAULTS;
+  if (path.startsWith('retry.tiers[].')) return valueAt(tier, path.slice('retry.tiers[].'.length));
+  if (path.startsWith('clusters.<name>.'))
+    return valueAt(cluster, path.slice('clusters.<name>.'.length));
+  return valueAt(application, path) ?? valueAt(binding, path);
+}
+
+function valueAt(tree: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], tree);
+}
+
+/** The default as the page gives it, if it begins with a literal. */
+function literalOf(defaultValue: string): unknown {
+  const code = /^`([^`]+)`/.exec(defaultValue)?.[1];
+  return code === undefined ? undefined : (JSON.parse(code.replaceAll("'", '"')) as unknown);
+}
+
+describe('The option reference', () => {
+  it('is up to date with the property classes', () => {
+    const tool = join(root, 'tools/option-reference.mjs');
+    expect(() =>
+      execFileSync(process.execPath, [tool, '--check'], { stdio: 'pipe' }),
+    ).not.toThrow();
+  });
+
+  it('lists every registered option, and no other', () => {
+    expect(rows.map(({ path }) => path).sort()).toEqual(registered.map(({ path }) => path).sort());
+  });
+
+  it.each(rows)('describes $path: type, default and effect', (row) => {
+    expect(row.type).toMatch(/^`[^`]+`$/);
+    expect(row.defaultValue).not.toBe('');
+    expect(row.description).toMatch(/^[A-Z][a-z]+s [^.]+.*\.(\*\*)?$/);
+  });
+
+  it.each(rows)('keeps the sentences about $path short', ({ description }) => {
+    const long = sentencesOf({ path: '', text: description }).filter(
+      (sentence) => wordCountOf(sentence) > 25,
+    );
+    expect(long).toEqual([]);
+  });
+
+  it.each(rows)('gives the default of $path as the code has it', ({ path, defaultValue }) => {
+    const actual = registeredDefault(path);
+    const bySingle = (actual as { SINGLE?: unknown } | undefined)?.SINGLE;
+    expect(literalOf(defaultValue)).toEqual(bySingle ?? actual);
+  });
+
+  it.each(registered)('says truly whether $path has an effect', ({ path, effect, pendingAs }) => {
+    const description = rows.find((row) => row.path === path)?.description ?? '';
+    expect(description.includes('**No effect in this version.**')).toBe(effect === 'pending');
+    expect(description.includes('has no effect in this version.**')).toBe(pendingAs !== undefined);
   });
 });

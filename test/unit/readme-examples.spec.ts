@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { transformSync, type Options } from '@swc/core';
@@ -6,6 +7,7 @@ import {
   brokenLinksOf,
   examplesOf,
   fencesOf,
+  pageAt,
   PAGES,
   sentencesOf,
   wordCountOf,
@@ -106,6 +108,14 @@ async function nestCore(): Promise<unknown> {
   return { ...core, NestFactory: { createApplicationContext } };
 }
 
+/** The text of all sources of a library, without specs. */
+function sourcesOf(folder: string): string {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.includes('.spec'))
+    .map((file) => readFileSync(join(root, folder, file), 'utf8'))
+    .join('\n');
+}
+
 /** The outputs that an example announces: `// Output: order 7`. */
 const announcedBy = ({ code }: Example): readonly string[] =>
   [...code.matchAll(/\/\/ Output: (.*)$/gm)].map(([, output = '']) => output.trim());
@@ -155,10 +165,18 @@ describe('The pages of the documentation', () => {
     expect(brokenLinksOf(page)).toEqual([]);
   });
 
-  const written = PAGES.filter(({ path }) => path !== 'docs/reference/options.md');
+  const forUsers = PAGES.filter(({ path }) => /^(README|libs|docs\/(guides|reference))/.test(path));
 
-  it.each(written)('$path has no sentence of more than 25 words', (page) => {
+  it.each(forUsers)('$path has no sentence of more than 25 words', (page) => {
     expect(sentencesOf(page).filter((sentence) => wordCountOf(sentence) > 25)).toEqual([]);
+  });
+
+  it('quote only messages that the code has', () => {
+    const quoted = [...pageAt('docs/guides/troubleshooting.md').text.matchAll(/"([^"]+)"/g)];
+    const fragments = quoted.flatMap(([, message = '']) => message.split('…'));
+    const code = sourcesOf('libs/core/src');
+    expect(fragments.length).toBeGreaterThan(5);
+    expect(fragments.filter((fragment) => !code.includes(fragment.trim()))).toEqual([]);
   });
 
   const guides = PAGES.filter(({ path }) => path.startsWith('docs/guides/'));
@@ -167,7 +185,7 @@ describe('The pages of the documentation', () => {
     expect(wordsOf(page)).toBeLessThanOrEqual(800);
   });
 
-  const readmes = PAGES.filter(({ path }) => path.endsWith('README.md'));
+  const readmes = forUsers.filter(({ path }) => path.endsWith('README.md'));
 
   it.each(readmes)('$path has at most 700 words', (page) => {
     expect(wordsOf(page)).toBeLessThanOrEqual(700);

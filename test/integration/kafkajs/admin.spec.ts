@@ -97,7 +97,7 @@ describeWithKafka('readRange() on a real broker', ({ brokers }) => {
       await transaction.send({ topic, messages: [{ value }], compression: CompressionTypes.GZIP });
       await transaction[end]();
     }
-    // Each transaction takes two offsets: its record and its end marker.
+    // A transaction takes two offsets: its record and its end marker.
     const all = { isolation: 'read_uncommitted' } as const;
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100))).toEqual([0, 4]);
     expect(await offsetsIn(admin.readRange(topic, 0, 0, 100, all))).toEqual([0, 2, 4, 6]);

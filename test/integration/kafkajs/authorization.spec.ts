@@ -135,8 +135,8 @@ describeWithCluster('cluster with ACLs', { security }, (cluster) => {
   });
 
   it.each<[string, readonly Right[]]>([
-    ['may not see the topic', []],
-    ['may read the topic only', ['READ']],
+    ['has no right on the topic', []],
+    ['may only read the topic', ['READ']],
   ])(
     'rejects the records of a producer that %s, and accepts them once the right is granted',
     async (_name, rights) => {

@@ -14,9 +14,9 @@ async function valuesOf(driver: BrokerDriver, topic: string, partition: number) 
 }
 
 describeWithCluster('idempotent sends over a faulty network', { proxied: true }, (cluster) => {
-  const theProxy = (): TcpProxy => {
+  const getProxy = (): TcpProxy => {
     const [proxy] = cluster().proxies;
-    if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
+    if (proxy === undefined) throw new Error('The cluster has no proxy.');
     return proxy;
   };
 
@@ -32,7 +32,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
       await direct.admin().createTopics([{ name: topic, partitions }]);
       await work(topic, driver, direct);
     } finally {
-      theProxy().forward();
+      getProxy().forward();
       await Promise.allSettled([driver.close(), direct.close()]);
     }
   }
@@ -42,10 +42,10 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
    * sent again.
    */
   async function loseResponses(forMs: number): Promise<void> {
-    theProxy().swallow('toClient');
+    getProxy().swallow('toClient');
     await sleep(realRuntime, forMs);
-    theProxy().forward();
-    theProxy().cut();
+    getProxy().forward();
+    getProxy().cut();
   }
 
   /** Disturbs the network at random times and in random ways until `isOver`. */
@@ -55,11 +55,11 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
       await sleep(realRuntime, 5 + realRuntime.random() * 60);
       const chance = realRuntime.random();
       if (chance < 0.6) await loseResponses(5 + realRuntime.random() * 25);
-      else if (chance < 0.8) theProxy().cut();
-      else theProxy().cutAfter(1 + Math.floor(realRuntime.random() * 3_000), 'toServer');
+      else if (chance < 0.8) getProxy().cut();
+      else getProxy().cutAfter(1 + Math.floor(realRuntime.random() * 3_000), 'toServer');
       times++;
     }
-    theProxy().forward();
+    getProxy().forward();
     return times;
   }
 
@@ -75,7 +75,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
       ...options,
     });
     let isOver = false;
-    const harassing = disturbNetwork(() => isOver);
+    const disturbing = disturbNetwork(() => isOver);
     const sends: Promise<unknown>[] = [];
     for (let at = 0; at < 1_000; at += 10) {
       const records = Array.from({ length: 10 }, (_, index) => ({
@@ -88,7 +88,7 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     }
     const ends = await Promise.allSettled(sends);
     isOver = true;
-    expect(await harassing).toBeGreaterThan(5);
+    expect(await disturbing).toBeGreaterThan(5);
     return ends.filter(({ status }) => status === 'rejected');
   }
 
@@ -109,11 +109,11 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
     await withTopic(1, async (topic, driver, direct) => {
       const producer = driver.producer({ idempotent: false });
       await producer.send([{ topic, value: 'before' }]);
-      theProxy().swallow('toClient');
+      getProxy().swallow('toClient');
       const sending = producer.send([{ topic, value: 'twice' }]);
       await sleep(realRuntime, 300);
-      theProxy().forward();
-      theProxy().cut();
+      getProxy().forward();
+      getProxy().cut();
       await sending;
       expect(await valuesOf(direct, topic, 0)).toEqual(['before', 'twice', 'twice']);
     });
@@ -124,13 +124,13 @@ describeWithCluster('idempotent sends over a faulty network', { proxied: true },
       const producer = driver.producer({ requestTimeoutMs: 400 });
       await producer.send([{ topic, value: 'before' }]);
       for (const round of [1, 2, 3]) {
-        theProxy().swallow('toClient');
+        getProxy().swallow('toClient');
         const error: unknown = await producer
           .send([{ topic, value: `lost ${round}` }], { timeoutMs: 300 })
           .catch((reason: unknown) => reason);
         expect((error as SendError).outcomes.map(({ state }) => state)).toEqual(['unknown']);
-        theProxy().forward();
-        theProxy().cut();
+        getProxy().forward();
+        getProxy().cut();
         const [written] = await producer.send([{ topic, value: `next ${round}` }]);
         expect(written?.offset).toBe(round * 2);
       }

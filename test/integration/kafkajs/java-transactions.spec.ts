@@ -45,8 +45,8 @@ describeWithJava("Java's transactions and ours", () =>
 
     it('agree on the committed records of interleaved Java transactions', async () => {
       const topic = await newTopic();
-      const given = [brokers.join(), topic, unique('java'), String(ROUNDS)];
-      const committed = await runJavaProgram('InterleavedTransactions', given);
+      const programArguments = [brokers.join(), topic, unique('java'), String(ROUNDS)];
+      const committed = await runJavaProgram('InterleavedTransactions', programArguments);
       expect(committed.length).toBeGreaterThan(ROUNDS);
       const [ours, all] = [
         await readWithOurConsumer(topic, 'read_committed'),

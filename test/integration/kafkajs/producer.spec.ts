@@ -170,7 +170,7 @@ describeWithCluster('producer on a faulty network', { proxied: true }, (cluster)
     work: (topic: string, producer: ProducerSession) => Promise<void>,
   ): Promise<readonly string[]> => {
     const [proxy] = cluster().proxies;
-    if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
+    if (proxy === undefined) throw new Error('The cluster has no proxy.');
     let values: readonly string[] = [];
     await withTopic(cluster().brokers, { partitions: 1 }, async (topic, direct) => {
       const driver = kafkajs({ brokers: cluster().proxiedBrokers });

@@ -27,7 +27,10 @@ const security = {
 /** How often the token provider and the custom provider were called. */
 const asked = { tokens: 0, own: 0 };
 
-const ways: readonly (readonly [keyof typeof security.listeners, KafkajsOptions['sasl']])[] = [
+const securedListeners: readonly (readonly [
+  keyof typeof security.listeners,
+  KafkajsOptions['sasl'],
+])[] = [
   ['plain', { mechanism: 'plain', ...USER }],
   ['scram', { mechanism: 'scram-sha-512', ...USER }],
   [
@@ -54,8 +57,8 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
    * Sends and reads record by record for a while. Returns the sent and read values, and the status
    * changes.
    */
-  async function workThrough(way: (typeof ways)[number]) {
-    const [listener, sasl] = way;
+  async function workThrough(securedListener: (typeof securedListeners)[number]) {
+    const [listener, sasl] = securedListener;
     const driver = clients.driver(listener, { ...(sasl ? { sasl } : {}) });
     const topic = unique('renewed');
     await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
@@ -93,13 +96,15 @@ describeWithCluster('authentication sessions of 2 s', { security }, (cluster) =>
 
   it('are renewed under load without an error, a lost or repeated record, or a new connection', async () => {
     const connecting = jest.spyOn(net, 'connect');
-    const working = Promise.all(ways.map((way) => workThrough(way)));
+    const working = Promise.all(
+      securedListeners.map((securedListener) => workThrough(securedListener)),
+    );
     await sleep(realRuntime, LONG_ENOUGH_MS / 2);
     const connectedBefore = connecting.mock.calls.length;
     const askedBefore = { ...asked };
     const results = await working;
     expect(connecting).toHaveBeenCalledTimes(connectedBefore);
-    // Each connection of these drivers was renewed about twice.
+    // Every connection of these drivers was renewed about twice.
     expect(asked.tokens - askedBefore.tokens).toBeGreaterThan(4);
     expect(asked.own - askedBefore.own).toBeGreaterThan(4);
     for (const { sent, read, changes } of results) {

@@ -57,9 +57,9 @@ export class SecuredClients {
   }
 
   driverAt(brokers: readonly string[], access: SecurityOptions = {}): BrokerDriver {
-    const say = (message: string, fields?: unknown): void =>
+    const log = (message: string, fields?: unknown): void =>
       void this.logged.push(`${message} ${JSON.stringify(fields)}`);
-    const logger: DriverLogger = { debug: say, info: say, warn: say, error: say };
+    const logger: DriverLogger = { debug: log, info: log, warn: log, error: log };
     const driver = kafkajs({ brokers, requestTimeoutMs: 3_000, logger, ...access });
     this.#drivers.push(driver);
     return driver;

@@ -44,7 +44,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
 
   const certificates = (): Certificates => {
     const made = cluster().certificates;
-    if (made === undefined) throw new Error('The cluster was asked for TLS.');
+    if (made === undefined) throw new Error('The cluster has no certificates.');
     return made;
   };
   const serverTls = (): SecurityOptions => ({ ssl: { ca: certificates().ca } });
@@ -52,7 +52,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
     ssl: { ca: certificates().ca, ...certificates().client },
   });
 
-  describe('accepts reads and writes', () => {
+  describe('connection that the cluster accepts', () => {
     it.each<[string, Listener, () => SecurityOptions]>([
       ['over TLS', 'tls', serverTls],
       ['over mutual TLS', 'mutual', mutualTls],
@@ -70,14 +70,14 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
       ],
       ['with OAUTHBEARER', 'tokens', () => oauthBearer(unsecuredToken())],
       ["with a provider of the user's own", 'plain', () => ({ sasl: customPlainProvider() })],
-    ])('%s', async (_name, listener, access) => {
+    ])('writes and reads %s', async (_name, listener, access) => {
       expect(await writeAndRead(clients.driver(listener, access()))).toEqual(['a', 'b', 'c']);
     });
   });
 
   const errorOf = (work: Promise<unknown>): Promise<Error> =>
     work.then(
-      () => new Error('It was let in.'),
+      () => new Error('The client was accepted.'),
       (error: Error) => error,
     );
 
@@ -99,7 +99,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
       ? `${error.stack} ${JSON.stringify(error)} ${errorText(error.cause)}`
       : String(error);
 
-  describe('refuses a client', () => {
+  describe('connection that the cluster refuses', () => {
     const SECRET = 'not-the-password';
     const stranger = { username: USER.username, password: SECRET };
     const expired = unsecuredToken(-30);
@@ -141,7 +141,7 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
         /invalid_token.*Check what the oauthBearerProvider .*whether it has expired/,
       ],
     ])(
-      '%s: rejects with an AuthenticationError with advice and without secrets',
+      'rejects a client %s with advice and without secrets (AuthenticationError)',
       async (...each) => {
         const [, listener, access, secret, advice] = each;
         const errors = await refusals(clients.driver(listener, access()));
@@ -157,14 +157,14 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
     );
 
     it.each<[string, Listener, () => SecurityOptions, RegExp]>([
-      ['whose authority is not known', 'tls', () => ({ ssl: true }), /give .*ssl: \{ ca \}/],
+      ['of an unknown authority', 'tls', () => ({ ssl: true }), /give .*ssl: \{ ca \}/],
       [
-        'that is for another name',
+        'for another name',
         'tls',
         () => ({ ssl: { ca: certificates().ca, servername: 'kafka.example' } }),
         /kafka\.example.*ssl: \{ servername \}/,
       ],
-    ])('by a certificate %s: rejects with advice', async (_name, listener, access, advice) => {
+    ])('rejects a certificate %s with advice', async (_name, listener, access, advice) => {
       const driver = clients.driver(listener, { ...access(), ...SHORT_TIMEOUT });
       const error = await errorOf(driver.admin().topics(['any']));
       expect(error).toBeInstanceOf(ConnectionError);
@@ -172,11 +172,16 @@ describeWithCluster('secured cluster', { security }, (cluster) => {
     });
 
     it.each<[string, Listener, () => SecurityOptions, RegExp]>([
-      ['without the certificate it wants', 'mutual', serverTls, /ssl: \{ cert, key \}/],
-      ['that does not speak TLS where it must', 'tls', () => ({}), /give ssl or sasl/],
-      ['that speaks TLS where nobody does', 'plain', serverTls, /leave ssl out/],
-      ['that does not say who it is', 'plain', () => ({}), /give ssl or sasl/],
-    ])('%s: rejects with advice', async (_name, listener, access, advice) => {
+      [
+        'without a certificate on a mutual TLS listener',
+        'mutual',
+        serverTls,
+        /ssl: \{ cert, key \}/,
+      ],
+      ['without TLS on a TLS listener', 'tls', () => ({}), /give ssl or sasl/],
+      ['with TLS on a listener without TLS', 'plain', serverTls, /leave ssl out/],
+      ['without credentials on a SASL listener', 'plain', () => ({}), /give ssl or sasl/],
+    ])('rejects a client %s with advice', async (_name, listener, access, advice) => {
       const driver = clients.driver(listener, { ...access(), ...SHORT_TIMEOUT });
       const error = await errorOf(driver.admin().topics(['any']));
       expect(error).toBeInstanceOf(ConnectionError);

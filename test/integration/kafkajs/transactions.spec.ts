@@ -9,7 +9,7 @@ import { finalizeTransactionVersion, producerEpochOf } from './transaction-versi
 const PARTITIONS = 3;
 const INPUTS = 450;
 
-interface Course {
+interface TransactionSeries {
   readonly driver: BrokerDriver;
   readonly topic: string;
   beforeEach?(at: number): Promise<void>;
@@ -26,38 +26,38 @@ async function valuesOf(driver: BrokerDriver, topic: string): Promise<string[]> 
 }
 
 describeWithCluster('transactions over a faulty network', { proxied: true }, (cluster) => {
-  const theProxy = (): TcpProxy => {
+  const getProxy = (): TcpProxy => {
     const [proxy] = cluster().proxies;
-    if (proxy === undefined) throw new Error('The cluster was asked for a proxy.');
+    if (proxy === undefined) throw new Error('The cluster has no proxy.');
     return proxy;
   };
 
   /**
    * Cuts connections, also in the middle of a request or with dropped responses, until `isOver`.
    */
-  async function harass(isOver: () => boolean): Promise<number> {
+  async function disturbNetwork(isOver: () => boolean): Promise<number> {
     let times = 0;
     while (!isOver()) {
       await sleep(realRuntime, 30 + realRuntime.random() * 250);
       const chance = realRuntime.random();
-      if (chance < 0.3) theProxy().cut();
+      if (chance < 0.3) getProxy().cut();
       else if (chance < 0.5)
-        theProxy().cutAfter(1 + Math.floor(realRuntime.random() * 2_000), 'toServer');
+        getProxy().cutAfter(1 + Math.floor(realRuntime.random() * 2_000), 'toServer');
       else {
-        theProxy().swallow('toClient');
+        getProxy().swallow('toClient');
         await sleep(realRuntime, 5 + realRuntime.random() * 40);
-        theProxy().forward();
-        theProxy().cut();
+        getProxy().forward();
+        getProxy().cut();
       }
       times++;
     }
-    theProxy().forward();
+    getProxy().forward();
     return times;
   }
 
   /** Returns the producer epochs after each of the transactions. */
   async function epochsAfter(
-    { driver, topic, beforeEach }: Course,
+    { driver, topic, beforeEach }: TransactionSeries,
     ends: readonly ('commit' | 'abort')[],
   ): Promise<unknown[]> {
     const transactionalId = unique('tx');
@@ -82,7 +82,7 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
   }
 
   /** New clusters have version 2 (KIP-890); an upgraded cluster may not have finalized it. */
-  function ofVersion(level: 0 | 2, expected: readonly number[]): void {
+  function describeVersion(level: 0 | 2, expected: readonly number[]): void {
     describe(`with transaction.version ${level}`, () => {
       beforeAll(() => finalizeTransactionVersion(cluster().brokers, level));
 
@@ -118,7 +118,7 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
         );
         const running = workers.map((worker) => worker.run());
         let isOver = false;
-        const harassing = harass(() => isOver);
+        const disturbing = disturbNetwork(() => isOver);
         try {
           await eventually(async () => new Set(await valuesOf(direct, target)).size === INPUTS, {
             timeoutMs: 90_000,
@@ -127,7 +127,7 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
           });
         } finally {
           isOver = true;
-          const times = await harassing;
+          const times = await disturbing;
           for (const worker of workers) worker.stop();
           await Promise.all(running);
           process.stderr.write(
@@ -146,7 +146,7 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
     });
   }
 
-  ofVersion(0, [0, 0, 0, 0]);
+  describeVersion(0, [0, 0, 0, 0]);
 
   // The opposite direction is impossible: brokers refuse transactional ids that they knew in
   // version 2.
@@ -162,5 +162,5 @@ describeWithCluster('transactions over a faulty network', { proxied: true }, (cl
       expect(await valuesOf(driver, topic)).toEqual(['0', 'connected', '1', '2']);
     }));
 
-  ofVersion(2, [1, 2, 3, 4]);
+  describeVersion(2, [1, 2, 3, 4]);
 });

@@ -284,7 +284,7 @@ describe('wire protocol with a server that is no broker', () => {
   it.each([
     ['a negative length', Buffer.from('ffffff00', 'hex')],
     ['a length of two gigabytes', Buffer.from('7fffffff00000000', 'hex')],
-    ['an HTTP answer', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['an HTTP response', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
   ])('rejects %s', async (_, answer) => {
     const cluster = clusterOf([await listenWith(answer)]);
     const error = await cluster.metadata.refresh([]).catch((reason: Error) => reason);

@@ -126,12 +126,12 @@ export class KafkaDriver implements BrokerDriver {
     if (this.#hasFallenBack) return;
     this.#hasFallenBack = true;
     this.#logger.warn(
-      `Group "${groupId}" wants groupProtocol 'consumer', which this cluster does not offer, so its members use 'classic'. It takes Kafka 4 with "consumer" in group.coordinator.rebalance.protocols and the feature group.version at 1; or set groupProtocol to 'classic'.`,
+      `Group "${groupId}" wants groupProtocol 'consumer', which this cluster does not offer, so its members use 'classic'. The protocol needs Kafka 4 with "consumer" in group.coordinator.rebalance.protocols and the feature group.version at 1; or set groupProtocol to 'classic'.`,
       { groupId, reason: message },
     );
   }
 
   #requireOpen(): void {
-    if (this.#closing) throw new ClosedError('The driver was closed: make a new one.');
+    if (this.#closing) throw new ClosedError('The driver was closed. Create a new one.');
   }
 }

@@ -78,7 +78,7 @@ export function validateKafkajsOptions(options: KafkajsOptions): ClusterSettings
 function rack(rackId: string | undefined): string | undefined {
   if (rackId === undefined || (typeof rackId === 'string' && rackId !== '')) return rackId;
   throw new InvalidOptionError(
-    'rackId must be a text that is not empty: leave it out, or name the rack.',
+    'rackId must be a text that is not empty. Leave it out, or name the rack.',
   );
 }
 

@@ -147,7 +147,7 @@ const rows: readonly Row[] = [
     -1,
     'UNKNOWN_SERVER_ERROR',
     true,
-    'the broker met an unexpected error',
+    'the broker had an unexpected error',
     { produce: 'retry-unknown' },
   ],
   [1, 'OFFSET_OUT_OF_RANGE', false, 'the offset is not in the log', { fetch: 'out-of-range' }],
@@ -168,7 +168,13 @@ const rows: readonly Row[] = [
   [4, 'INVALID_FETCH_SIZE', false, 'the fetch size is invalid'],
   [5, 'LEADER_NOT_AVAILABLE', true, 'the partition has no leader at the moment', LEADER_MOVED],
   [6, 'NOT_LEADER_OR_FOLLOWER', true, 'the partition is led by another broker', LEADERSHIP_LOST],
-  [7, 'REQUEST_TIMED_OUT', true, 'the broker ran out of time', { produce: 'retry-unknown' }],
+  [
+    7,
+    'REQUEST_TIMED_OUT',
+    true,
+    'the request timed out on the broker',
+    { produce: 'retry-unknown' },
+  ],
   [8, 'BROKER_NOT_AVAILABLE', true, 'the broker is not available'],
   [9, 'REPLICA_NOT_AVAILABLE', true, 'the replica is not available', LEADER_MOVED],
   [
@@ -222,7 +228,7 @@ const rows: readonly Row[] = [
     22,
     'ILLEGAL_GENERATION',
     false,
-    'the group has moved on to another generation',
+    'the group has another generation by now',
     { sync: 'rejoin', heartbeat: 'lost', commit: 'fenced', transactionOffsets: 'fenced' },
   ],
   [
@@ -253,7 +259,7 @@ const rows: readonly Row[] = [
     26,
     'INVALID_SESSION_TIMEOUT',
     false,
-    'the session time-out is outside what the broker allows (group.min.session.timeout.ms, group.max.session.timeout.ms)',
+    'the session timeout is outside what the broker allows (group.min.session.timeout.ms, group.max.session.timeout.ms)',
     GROUP_MISCONFIGURED,
   ],
   [
@@ -328,7 +334,7 @@ const rows: readonly Row[] = [
     47,
     'INVALID_PRODUCER_EPOCH',
     true,
-    'a newer producer with the same id is at work',
+    'a newer producer with the same id is active',
     {
       produce: 'new-producer-id',
       transaction: 'producer-fenced',
@@ -341,7 +347,7 @@ const rows: readonly Row[] = [
     50,
     'INVALID_TRANSACTION_TIMEOUT',
     false,
-    'the transaction time-out is longer than the broker allows',
+    'the transaction timeout is longer than the broker allows',
   ],
   [51, 'CONCURRENT_TRANSACTIONS', true, 'the transaction before this one is still being completed'],
   [
@@ -357,7 +363,7 @@ const rows: readonly Row[] = [
     true,
     'another part of the request failed, so this one was not tried',
   ],
-  [56, 'KAFKA_STORAGE_ERROR', true, 'the broker met a disk error', LEADERSHIP_LOST],
+  [56, 'KAFKA_STORAGE_ERROR', true, 'the broker had a disk error', LEADERSHIP_LOST],
   [58, 'SASL_AUTHENTICATION_FAILED', false, 'the broker did not accept the credentials'],
   [
     59,
@@ -385,7 +391,7 @@ const rows: readonly Row[] = [
     73,
     'TOPIC_DELETION_DISABLED',
     false,
-    'the broker does not allow to delete topics (delete.topic.enable)',
+    'the broker does not allow topics to be deleted (delete.topic.enable)',
   ],
   [74, 'FENCED_LEADER_EPOCH', true, 'our metadata is older than the broker', LEADER_MOVED],
   [
@@ -458,7 +464,7 @@ const rows: readonly Row[] = [
     90,
     'PRODUCER_FENCED',
     false,
-    'a newer producer with the same transactional id is at work',
+    'a newer producer with the same transactional id is active',
     {
       produce: 'new-producer-id',
       transaction: 'producer-fenced',
@@ -469,7 +475,7 @@ const rows: readonly Row[] = [
     97,
     'INCONSISTENT_TOPIC_ID',
     true,
-    'the topic id does not fit the topic',
+    'the topic id does not match the topic',
     { fetch: 'refresh-metadata' },
   ],
   [99, 'INCONSISTENT_CLUSTER_ID', false, 'the request went to another cluster'],
@@ -499,13 +505,13 @@ const rows: readonly Row[] = [
     113,
     'STALE_MEMBER_EPOCH',
     true,
-    'the member epoch is an old one',
+    'the member epoch is outdated',
     { transactionOffsets: 'fenced' },
   ],
   [120, 'TRANSACTION_ABORTABLE', false, 'the transaction has to be aborted'],
 ];
 
-/** All broker error codes that we know, with the reaction for each kind of request. */
+/** The known broker error codes, with the reaction for each kind of request. */
 export const brokerCodes: ReadonlyMap<number, BrokerCode> = new Map(
   rows.map(([code, name, retriable, meaning, reactions = {}]) => [
     code,

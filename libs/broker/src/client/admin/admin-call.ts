@@ -15,7 +15,7 @@ export class Retry {
 const BACKOFF = { initialMs: 50, maxMs: 1_000 };
 const REQUEST_TIMED_OUT = 7;
 
-/** One call of the admin: its requests and repetitions, until the signal aborts. */
+/** A call of the admin: its requests and repetitions, until the signal aborts. */
 export class AdminCall {
   /** The error of the latest attempt. The call is rejected with it at the deadline. */
   lastError: Error | undefined;
@@ -74,6 +74,7 @@ export class AdminCall {
   #noteFailure(because: Error): void {
     this.lastError = because;
     const { brokerCode } = because as Partial<BrokerError>;
+    // A broker may make the change and still answer REQUEST_TIMED_OUT.
     this.mayHaveTakenEffect ||= isConnectionLost(because) || brokerCode === REQUEST_TIMED_OUT;
   }
 }

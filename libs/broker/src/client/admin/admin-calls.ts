@@ -36,8 +36,8 @@ export class AdminCalls {
     this.throwIfClosed();
     signal?.throwIfAborted();
     const control = new AbortController();
-    const giveUp = (): void => control.abort(signal?.reason);
-    signal?.addEventListener('abort', giveUp, { once: true });
+    const onAbort = (): void => control.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
     this.#running.add(control);
     const call = new AdminCall(this.cluster, channel, control.signal);
     const deadline = this.#deadline(what, call, control);
@@ -46,7 +46,7 @@ export class AdminCalls {
     } finally {
       deadline.cancel();
       this.#running.delete(control);
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', onAbort);
     }
   }
 
@@ -55,7 +55,7 @@ export class AdminCalls {
   }
 
   close(): void {
-    this.#closed ??= new ClosedError('This admin session was closed: make another one.');
+    this.#closed ??= new ClosedError('This admin session was closed. Create a new one.');
     for (const control of this.#running) control.abort(this.#closed);
     this.cluster.closeChannel(this.#channel, this.#closed);
   }

@@ -59,8 +59,8 @@ async function askLeaders(
     else byLeader.set(leader, [...(byLeader.get(leader) ?? []), each]);
   }
   await Promise.all(
-    [...byLeader].map(async ([leader, those]) => {
-      const asked = those.map((each) => ({ topic, ...each }));
+    [...byLeader].map(async ([leader, targets]) => {
+      const asked = targets.map((each) => ({ topic, ...each }));
       try {
         const request = deleteRecordsRequest(asked, call.remainingMs);
         for (const answer of await call.request(leader, request))
@@ -86,6 +86,6 @@ function applyAnswer(answer: DeletedRecords, lows: Map<number, number>): Retry |
 
 function leaderless(topic: string, partition: number): ConnectionError {
   return new ConnectionError(
-    `Partition ${partition} of "${topic}" has no leader at the moment. Look whether its brokers are up.`,
+    `Partition ${partition} of "${topic}" has no leader at the moment. Check whether its brokers are running.`,
   );
 }

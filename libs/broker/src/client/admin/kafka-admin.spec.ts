@@ -187,7 +187,7 @@ describe('request timeout of KafkaAdmin', () => {
     cluster.script('CreateTopics', topicCode(0));
     cluster.leaders = [1, -1];
     const creating = after(10_000, admin.createTopics([{ name: 'orders' }]));
-    await expect(creating).rejects.toThrow(/not every partition of it has got a leader/);
+    await expect(creating).rejects.toThrow(/not all of its partitions have a leader/);
   });
 });
 

@@ -191,13 +191,13 @@ export class RangeReader {
       position,
       low,
       end,
-      `The log of ${this.#name} was cut back to ${end} while it was being read at ${position}: records that were read are gone.`,
+      `The log of ${this.#name} was truncated to ${end} while it was being read at ${position}: records that were already read are lost.`,
     );
   }
 
   #emptyFetchError(position: number, { end }: LogBounds): RequestTimeoutError {
     return new RequestTimeoutError(
-      `The leader of ${this.#name} gave nothing from offset ${position} on, though the log went to ${end}. It may have lost the end of the log, or not yet have caught up.`,
+      `The leader of ${this.#name} returned no records from offset ${position}, although the log ended at ${end}. The leader may have lost the end of the log, or may not have caught up yet.`,
     );
   }
 

@@ -83,6 +83,7 @@ export class TopicsAdmin {
         const { code, message } = codeOf(answer, topic);
         if (code === 0) return;
         const doing = `Growing topic "${topic}" to ${total} partitions`;
+        // An attempt whose response was lost may have added the partitions already.
         if (
           code === INVALID_PARTITIONS &&
           call.mayHaveTakenEffect &&

@@ -22,7 +22,7 @@ export async function waitUntilReady(
     if (late === undefined) return;
     return new Retry(
       new RefusedError(
-        `Topic "${late}" is there, but not every partition of it has got a leader yet. Wait, or look whether enough brokers are up.`,
+        `Topic "${late}" exists, but not all of its partitions have a leader yet. Wait, or check whether enough brokers are running.`,
         true,
       ),
     );
@@ -49,7 +49,7 @@ export async function waitUntilDeleted(call: AdminCall, names: readonly string[]
     if (left === undefined) return;
     return new Retry(
       new RefusedError(
-        `Topic "${left.name}" is marked for deletion, but the brokers have not let go of it yet. Wait, or look whether all of them are up.`,
+        `Topic "${left.name}" is marked for deletion, but some brokers still have it. Wait, or check whether all brokers are running.`,
         true,
       ),
     );

@@ -39,7 +39,9 @@ export class AbortWatch {
   #abandon(calls: readonly SendCall[], signal: AbortSignal): void {
     const reason: unknown = signal.reason;
     const error =
-      reason instanceof Error ? reason : new Error('The send was given up.', { cause: reason });
+      reason instanceof Error
+        ? reason
+        : new Error('The send was aborted by its signal.', { cause: reason });
     for (const call of calls) call.abandon(error);
     this.onAbandoned();
   }

@@ -23,7 +23,7 @@ describe('createSendError()', () => {
     ],
     [
       [unknown(lost), notWritten(lost)],
-      'Of 2 records: 1 not written, 1 of unknown fate (a request left, its outcome is not known). The connection was lost. Send again only if the consumers can take a record twice: those of unknown fate may be in the log.',
+      'Of 2 records: 1 not written, 1 with an unknown result (a request was sent, and its outcome is not known). The connection was lost. Send again only if the consumers tolerate duplicates: records with an unknown result may be in the log.',
       true,
     ],
     [

@@ -30,7 +30,9 @@ function countsOf(all: number, failed: number, unknown: number): string {
   const notWritten = failed - unknown;
   const parts = [
     notWritten > 0 ? `${notWritten} not written` : '',
-    unknown > 0 ? `${unknown} of unknown fate (a request left, its outcome is not known)` : '',
+    unknown > 0
+      ? `${unknown} with an unknown result (a request was sent, and its outcome is not known)`
+      : '',
     all > failed ? `${all - failed} written` : '',
   ];
   return `Of ${all} ${all === 1 ? 'record' : 'records'}: ${parts.filter(Boolean).join(', ')}`;
@@ -45,7 +47,7 @@ function causesOf(messages: readonly string[]): string {
 
 function advice(unknown: number, retriable: boolean): string {
   if (unknown > 0)
-    return 'Send again only if the consumers can take a record twice: those of unknown fate may be in the log.';
+    return 'Send again only if the consumers tolerate duplicates: records with an unknown result may be in the log.';
   return retriable
     ? 'Sending what was not written again may succeed.'
     : 'Sending the same again will fail again: see the outcomes for what to change.';

@@ -101,7 +101,7 @@ interface Told {
   readonly offset: number | undefined;
 }
 
-async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
+async function runPlan({ requests, calls, lingerMs, identities }: Plan) {
   const cluster = new ScriptedProduceCluster({ orders: [0, 1] });
   const logs = Array.from({ length: PARTITIONS }, () => new SequencedLog());
   cluster.script = (_, attempt) => stepOf(requests[attempt - 1], logs);
@@ -112,13 +112,13 @@ async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
   };
   const producer = producerOn(cluster, { lingerMs });
   const sends: Promise<readonly Told[]>[] = [];
-  const send = (name: string, given: Call) => {
-    const records = given.partitions.map((partition, at) => ({
+  const send = (name: string, planned: Call) => {
+    const records = planned.partitions.map((partition, at) => ({
       topic: 'orders',
       partition,
       value: `${name}.${at}`,
     }));
-    const tell = (
+    const resultsOf = (
       outcomes: readonly Partial<WrittenRecord & { readonly state: string }>[],
     ): readonly Told[] =>
       records.map(({ value, partition }, at) => ({
@@ -128,13 +128,13 @@ async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
         offset: outcomes[at]?.offset,
       }));
     const abort = new AbortController();
-    if (given.abortsAfterMs !== undefined)
-      cluster.runtime.setTimer(() => abort.abort(), given.abortsAfterMs);
-    const { timeoutMs } = given;
+    if (planned.abortsAfterMs !== undefined)
+      cluster.runtime.setTimer(() => abort.abort(), planned.abortsAfterMs);
+    const { timeoutMs } = planned;
     sends.push(
       producer
         .send(records, { timeoutMs, signal: abort.signal })
-        .then(tell, ({ outcomes }: SendError) => tell(outcomes)),
+        .then(resultsOf, ({ outcomes }: SendError) => resultsOf(outcomes)),
     );
   };
   for (const [index, each] of calls.entries()) {
@@ -146,30 +146,33 @@ async function carryOut({ requests, calls, lingerMs, identities }: Plan) {
   cluster.script = () => stepOf(undefined, logs);
   send('last', last);
   await cluster.runtime.advance(60_000);
-  const told = (await Promise.all(sends)).flat();
+  const results = (await Promise.all(sends)).flat();
   await producer.close();
-  return { cluster, told };
+  return { cluster, results };
 }
 
 describe('idempotent sends on a faulty network', () => {
   it('write nothing twice or out of order, write acknowledged records once, and continue', async () => {
     await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const { cluster, told } = await carryOut(given);
+      fc.asyncProperty(plan, async (planned) => {
+        const { cluster, results } = await runPlan(planned);
         for (let partition = 0; partition < PARTITIONS; partition++) {
           const log = cluster.log('orders', partition);
-          const mine = told.filter((each) => each.partition === partition);
-          // Each record at most once, in the order of the calls, including records with an unknown
+          const ofPartition = results.filter((each) => each.partition === partition);
+          // Every record at most once, in the order of the calls, including records with an unknown
           // result.
           expect(log).toEqual(
-            mine.map(({ value }) => value).filter((value) => log.includes(value)),
+            ofPartition.map(({ value }) => value).filter((value) => log.includes(value)),
           );
-          for (const { value, state, offset } of mine) {
+          for (const { value, state, offset } of ofPartition) {
             if (state === 'written') expect(log.includes(value)).toBe(true);
             if (state === 'written' && offset !== -1) expect(log[offset ?? -1]).toBe(value);
             if (state === 'not-written') expect(log.includes(value)).toBe(false);
           }
-          expect(mine.at(-1)).toMatchObject({ value: `last.${partition}`, state: 'written' });
+          expect(ofPartition.at(-1)).toMatchObject({
+            value: `last.${partition}`,
+            state: 'written',
+          });
         }
         expect(cluster.runtime.pendingTimers).toBe(0);
       }),

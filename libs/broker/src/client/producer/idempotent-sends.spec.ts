@@ -9,6 +9,7 @@ import {
   producerOn,
   states,
   type LoggedLine,
+  ordersRecord,
 } from './producer-under-test.spec-support.js';
 import {
   ScriptedProduceCluster,
@@ -18,7 +19,6 @@ import {
 } from './scripted-produce-cluster.spec-support.js';
 import { SequencedLog } from './sequenced-log.spec-support.js';
 
-const to = (partition: number, value = 'v') => ({ topic: 'orders', partition, value });
 const cut = () => new ConnectionError('cut');
 
 /** Creates a cluster whose leaders check sequence numbers. `script` may override an attempt. */
@@ -50,9 +50,9 @@ describe('producer stamp of a batch', () => {
     const { cluster } = checkedCluster();
     const producer = producerOn(cluster);
     expect(cluster.identitiesAsked).toBe(0);
-    await producer.send([to(0), to(0), to(1)]);
-    await producer.send([to(0), to(1)]);
-    await producer.send([to(0)]);
+    await producer.send([ordersRecord(0), ordersRecord(0), ordersRecord(1)]);
+    await producer.send([ordersRecord(0), ordersRecord(1)]);
+    await producer.send([ordersRecord(0)]);
     expect(cluster.identitiesAsked).toBe(1);
     expect(stamps(cluster)).toEqual([
       'p0 id1 e0 s0',
@@ -67,24 +67,24 @@ describe('producer stamp of a batch', () => {
   it('is empty with idempotent: false, and no producer id is requested', async () => {
     const { cluster } = checkedCluster();
     const producer = producerOn(cluster, { idempotent: false });
-    await producer.send([to(0)]);
+    await producer.send([ordersRecord(0)]);
     expect(cluster.identitiesAsked).toBe(0);
     expect(stamps(cluster)).toEqual(['p0 id-1 e-1 s-1']);
     await producer.close();
   });
 
   it.each([
-    ['an answer that never came', { fails: cut() }],
+    ['a lost response', { fails: cut() }],
     ['a leader that moved', { on: () => ({ code: 6 }) }],
     ['too few replicas', { on: () => ({ code: 19 }) }],
   ])('stays the same over a retry after %s', async (_, step) => {
     const { cluster } = checkedCluster((attempt) => (attempt === 2 ? step : {}));
     const producer = producerOn(cluster);
-    await producer.send([to(0, 'a')]);
-    const sending = producer.send([to(0, 'b'), to(0, 'c')]);
+    await producer.send([ordersRecord(0, 'a')]);
+    const sending = producer.send([ordersRecord(0, 'b'), ordersRecord(0, 'c')]);
     await cluster.runtime.advance(1_000);
     await sending;
-    await producer.send([to(0, 'd')]);
+    await producer.send([ordersRecord(0, 'd')]);
     expect(stamps(cluster).slice(1)).toEqual(['p0 id1 e0 s1', 'p0 id1 e0 s1', 'p0 id1 e0 s3']);
     expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c', 'd']);
     await producer.close();
@@ -94,8 +94,8 @@ describe('producer stamp of a batch', () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
     const abort = new AbortController();
-    const leaver = failureOf(producer.send([to(0, 'leaver')], { signal: abort.signal }));
-    const stayer = producer.send([to(0, 'stayer')]);
+    const leaver = failureOf(producer.send([ordersRecord(0, 'leaver')], { signal: abort.signal }));
+    const stayer = producer.send([ordersRecord(0, 'stayer')]);
     await cluster.runtime.settle();
     abort.abort();
     await cluster.runtime.advance(1_000);
@@ -110,7 +110,7 @@ describe('batch that was written although its response was lost', () => {
   it('is not written again, and the retry returns its offset', async () => {
     const { cluster } = checkedCluster((attempt) => (attempt === 1 ? { fails: cut() } : {}));
     const producer = producerOn(cluster);
-    const sending = producer.send([to(0, 'a'), to(0, 'b')]);
+    const sending = producer.send([ordersRecord(0, 'a'), ordersRecord(0, 'b')]);
     await cluster.runtime.advance(1_000);
     expect(await sending).toMatchObject([{ offset: 0 }, { offset: 1 }]);
     expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
@@ -123,10 +123,10 @@ describe('batch that was written although its response was lost', () => {
       return attempt === 2 ? { on: () => ({ code: 46 }) } : {};
     });
     const producer = producerOn(cluster);
-    const sending = producer.send([to(0, 'a')]);
+    const sending = producer.send([ordersRecord(0, 'a')]);
     await cluster.runtime.advance(1_000);
     expect(await sending).toMatchObject([{ offset: -1 }]);
-    expect(await producer.send([to(0, 'b')])).toMatchObject([{ offset: 1 }]);
+    expect(await producer.send([ordersRecord(0, 'b')])).toMatchObject([{ offset: 1 }]);
     expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
     await producer.close();
   });
@@ -138,12 +138,12 @@ describe('batch after a failed batch', () => {
       attempt === 1 ? { fails: cut(), takesMs: 100 } : {},
     );
     const producer = producerOn(cluster);
-    const lost = failureOf(producer.send([to(0, 'lost answer')], { timeoutMs: 40 }));
+    const lost = failureOf(producer.send([ordersRecord(0, 'lost answer')], { timeoutMs: 40 }));
     await cluster.runtime.advance(2_000);
     expect(states(await lost)).toEqual(['unknown']);
     // The same number of records as in the lost batch. Under its sequence number a broker would
     // treat them as written, and drop them.
-    expect(await producer.send([to(0, 'next')])).toMatchObject([{ offset: 1 }]);
+    expect(await producer.send([ordersRecord(0, 'next')])).toMatchObject([{ offset: 1 }]);
     expect(cluster.log('orders', 0)).toEqual(['lost answer', 'next']);
     expect(stamps(cluster).at(-1)).toBe('p0 id1 e1 s0');
     await producer.close();
@@ -154,10 +154,10 @@ describe('batch after a failed batch', () => {
       attempt === 1 ? { fails: cut(), takesMs: 100, arrivesAfterMs: 5_000, on } : {},
     );
     const producer = producerOn(cluster);
-    const late = failureOf(producer.send([to(0, 'late')], { timeoutMs: 40 }));
+    const late = failureOf(producer.send([ordersRecord(0, 'late')], { timeoutMs: 40 }));
     await cluster.runtime.advance(2_000);
     expect(states(await late)).toEqual(['unknown']);
-    await producer.send([to(0, 'next')]);
+    await producer.send([ordersRecord(0, 'next')]);
     await cluster.runtime.advance(10_000);
     expect(cluster.log('orders', 0)).toEqual(['next']);
     await producer.close();
@@ -175,8 +175,8 @@ describe('batch after a failed batch', () => {
         : {},
     );
     const producer = producerOn(cluster);
-    await failureOf(producer.send([to(0, 'refused')]));
-    await producer.send([to(0, 'next')]);
+    await failureOf(producer.send([ordersRecord(0, 'refused')]));
+    await producer.send([ordersRecord(0, 'next')]);
     expect(cluster.log('orders', 0)).toContain('next');
     await producer.close();
   });
@@ -188,9 +188,9 @@ describe('batch after a failed batch', () => {
         : {},
     );
     const producer = producerOn(cluster);
-    await producer.send([to(0), to(1)]);
-    await failureOf(producer.send([to(0), to(1)]));
-    await producer.send([to(0), to(1)]);
+    await producer.send([ordersRecord(0), ordersRecord(1)]);
+    await failureOf(producer.send([ordersRecord(0), ordersRecord(1)]));
+    await producer.send([ordersRecord(0), ordersRecord(1)]);
     expect(stamps(cluster).slice(-2)).toEqual(['p0 id1 e1 s0', 'p1 id1 e0 s2']);
     await producer.close();
   });
@@ -201,7 +201,7 @@ describe('batch after a failed batch', () => {
     );
     const producer = producerOn(cluster, { maxRequestBytes: 800, lingerMs: 0 });
     const values = Array.from({ length: 20 }, (_, at) => `${at}`.padEnd(100));
-    const sends = values.map((value) => producer.send([to(0, value)]));
+    const sends = values.map((value) => producer.send([ordersRecord(0, value)]));
     await cluster.runtime.advance(60_000);
     const written = (await Promise.all(sends)).flat();
     expect(cluster.log('orders', 0)).toEqual(values);
@@ -220,10 +220,10 @@ describe('batch with an unknown result that is then too large for the broker', (
         return attempt === 2 ? { on: refuse } : {};
       });
       const producer = producerOn(cluster);
-      const sending = failureOf(producer.send([to(0, 'a'), to(0, 'b')]));
+      const sending = failureOf(producer.send([ordersRecord(0, 'a'), ordersRecord(0, 'b')]));
       await cluster.runtime.advance(1_000);
       expect(states(await sending)).toEqual(['unknown', 'unknown']);
-      await producer.send([to(0, 'c')]);
+      await producer.send([ordersRecord(0, 'c')]);
       expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c']);
       await producer.close();
     },
@@ -242,11 +242,11 @@ describe.each([
       attempt === 2 ? { on: () => ({ code }) } : {},
     );
     const producer = producerOn(cluster, {}, lines);
-    await producer.send([to(0, 'a'), to(1)]);
-    const sending = producer.send([to(0, 'b')]);
+    await producer.send([ordersRecord(0, 'a'), ordersRecord(1)]);
+    const sending = producer.send([ordersRecord(0, 'b')]);
     await cluster.runtime.advance(1_000);
     expect(await sending).toMatchObject([{ offset: 1 }]);
-    await producer.send([to(0, 'c'), to(1)]);
+    await producer.send([ordersRecord(0, 'c'), ordersRecord(1)]);
     expect(stamps(cluster).slice(2)).toEqual([
       'p0 id1 e0 s1',
       `p0 ${identity} s0`,
@@ -264,11 +264,11 @@ describe.each([
       return attempt === 2 ? { on: () => ({ code }) } : {};
     });
     const producer = producerOn(cluster);
-    const sending = failureOf(producer.send([to(0, 'a')]));
+    const sending = failureOf(producer.send([ordersRecord(0, 'a')]));
     await cluster.runtime.advance(1_000);
     const error: SendError = await sending;
     expect([states(error), error.brokerCode]).toEqual([['unknown'], code]);
-    await producer.send([to(0, 'b')]);
+    await producer.send([ordersRecord(0, 'b')]);
     expect(cluster.log('orders', 0)).toEqual(['a', 'b']);
     expect(stamps(cluster).at(-1)).toBe(`p0 ${identity} s0`);
     await producer.close();
@@ -277,7 +277,7 @@ describe.each([
   it('rejects as not written if it is repeated, with backoff in between', async () => {
     const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
     const producer = producerOn(cluster);
-    const sending = failureOf(producer.send([to(0)], { timeoutMs: 10_000 }));
+    const sending = failureOf(producer.send([ordersRecord(0)], { timeoutMs: 10_000 }));
     await cluster.runtime.advance(12_000);
     expect(states(await sending)).toEqual(['not-written']);
     expect(cluster.produceRequests.length).toBeLessThan(40);
@@ -290,7 +290,7 @@ describe.each([45, 47, 59, 90])('code %i for a producer that is not idempotent',
   it('fails the batch, because the broker answers something that was not requested', async () => {
     const { cluster } = checkedCluster(() => ({ on: () => ({ code }) }));
     const producer = producerOn(cluster, { idempotent: false });
-    expect(states(await failureOf(producer.send([to(0)])))).toEqual(['not-written']);
+    expect(states(await failureOf(producer.send([ordersRecord(0)])))).toEqual(['not-written']);
     expect(cluster.produceRequests).toHaveLength(1);
     await producer.close();
   });
@@ -300,10 +300,10 @@ describe('leader that lost its latest producer state', () => {
   it('gets the next batch in a new epoch', async () => {
     const { cluster, logs } = checkedCluster();
     const producer = producerOn(cluster);
-    await producer.send([to(0, 'a')]);
-    await producer.send([to(0, 'b')]);
+    await producer.send([ordersRecord(0, 'a')]);
+    await producer.send([ordersRecord(0, 'b')]);
     logs[0]?.forgetLatest();
-    const sending = producer.send([to(0, 'c'), to(0, 'd')]);
+    const sending = producer.send([ordersRecord(0, 'c'), ordersRecord(0, 'd')]);
     await cluster.runtime.advance(1_000);
     await sending;
     expect(cluster.log('orders', 0)).toEqual(['a', 'b', 'c', 'd']);
@@ -315,16 +315,16 @@ describe('request for a producer id', () => {
   it.each([
     ['a coordinator that loads', { code: 14 }],
     ['no coordinator', { code: 15 }],
-    ['a cluster that has none to give yet', { producerId: -1n }],
+    ['a cluster without a producer id to give', { producerId: -1n }],
     ['a broken connection', { fails: cut() }],
-    ['a time-out', { fails: new RequestTimeoutError('late') }],
+    ['a timeout', { fails: new RequestTimeoutError('late') }],
   ])('is repeated after %s', async (_, step) => {
     const { cluster } = checkedCluster();
     cluster.identityScript = (attempt) => (attempt <= 2 ? step : { producerId: 9n });
     const producer = producerOn(cluster);
-    const sends = [producer.send([to(0, 'a')]), producer.send([to(1)])];
+    const sends = [producer.send([ordersRecord(0, 'a')]), producer.send([ordersRecord(1)])];
     await cluster.runtime.settle();
-    sends.push(producer.send([to(0, 'b')]));
+    sends.push(producer.send([ordersRecord(0, 'b')]));
     await cluster.runtime.advance(1_000);
     await Promise.all(sends);
     expect(cluster.identitiesAsked).toBe(3);
@@ -333,11 +333,11 @@ describe('request for a producer id', () => {
     await producer.close();
   });
 
-  it('without a response is the cause of the failure at the deadline, and the record is not written', async () => {
+  it('causes the failure at the deadline if nobody responds, and the record is not written', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ code: 15 });
     const producer = producerOn(cluster);
-    const sending = failureOf(producer.send([to(0)], { timeoutMs: 3_000 }));
+    const sending = failureOf(producer.send([ordersRecord(0)], { timeoutMs: 3_000 }));
     await cluster.runtime.advance(3_000);
     const error = await sending;
     expect([states(error), error.retriable]).toEqual([['not-written'], true]);
@@ -350,17 +350,17 @@ describe('request for a producer id', () => {
     expect(cluster.runtime.pendingTimers).toBe(0);
   });
 
-  it('that is not allowed fails the waiting records with advice, and the next send repeats it', async () => {
+  it('fails the waiting records with advice if it is not allowed, and the next send repeats it', async () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = (attempt) => (attempt === 1 ? { code: 31 } : {});
     const producer = producerOn(cluster);
-    const error = await failureOf(producer.send([to(0), to(1)]));
+    const error = await failureOf(producer.send([ordersRecord(0), ordersRecord(1)]));
     expect(states(error)).toEqual(['not-written', 'not-written']);
     expect(error.cause).toBeInstanceOf(AuthorizationError);
     expect(error.retriable).toBe(false);
     expect(error.message).toMatch(/IDEMPOTENT_WRITE on the cluster .* idempotent to false/);
     expect(cluster.produceRequests).toEqual([]);
-    expect(await producer.send([to(0)])).toMatchObject([{ offset: 0 }]);
+    expect(await producer.send([ordersRecord(0)])).toMatchObject([{ offset: 0 }]);
     await producer.close();
   });
 
@@ -368,7 +368,7 @@ describe('request for a producer id', () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ code: 15 });
     const producer = producerOn(cluster, { requestTimeoutMs: 500, deliveryTimeoutMs: 500 });
-    const sending = failureOf(producer.send([to(0)]));
+    const sending = failureOf(producer.send([ordersRecord(0)]));
     const closing = producer.close();
     await cluster.runtime.advance(500);
     await closing;
@@ -380,7 +380,7 @@ describe('request for a producer id', () => {
     const { cluster } = checkedCluster();
     cluster.identityScript = () => ({ takesMs: 1_000 });
     const producer = producerOn(cluster);
-    const sending = failureOf(producer.send([to(0)]));
+    const sending = failureOf(producer.send([ordersRecord(0)]));
     await cluster.runtime.settle();
     cluster.close();
     expect(states(await sending)).toEqual(['not-written']);

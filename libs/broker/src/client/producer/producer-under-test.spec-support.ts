@@ -1,6 +1,7 @@
 import type { DriverLogger } from '../../port/driver.js';
 import type { SendError } from '../../port/errors.js';
 import type { ProducerOptions } from '../../port/producer.js';
+import type { OutgoingRecord } from '../../port/record.js';
 import { KafkaProducer } from './index.js';
 import type { ScriptedProduceCluster } from './scripted-produce-cluster.spec-support.js';
 
@@ -37,3 +38,9 @@ export async function failureOf(sending: Promise<unknown>): Promise<SendError> {
 export function states({ outcomes }: SendError): readonly string[] {
   return outcomes.map(({ state }) => state);
 }
+
+export const ordersRecord = (partition: number, value = 'v'): OutgoingRecord => ({
+  topic: 'orders',
+  partition,
+  value,
+});

@@ -19,7 +19,7 @@ export interface ReceivedPartition extends TopicPartition {
   readonly batchBytes: number;
 }
 
-/** One produce request as the broker received it. */
+/** A produce request as the broker received it. */
 export interface ReceivedProduce {
   readonly node: number;
   readonly channel: string;

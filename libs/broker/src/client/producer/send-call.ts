@@ -24,7 +24,7 @@ export interface SendTiming {
   readonly timeoutMs: number;
 }
 
-/** One call of `send`: the outcomes of its records, and the promise for all of them. */
+/** A call of `send`: the outcomes of its records, and the promise for all of them. */
 export class SendCall {
   readonly promise: Promise<readonly WrittenRecord[]>;
   readonly #written: WrittenRecord[];
@@ -112,6 +112,7 @@ export class SendCall {
     for (const holding of this.#holders) holding.abandon(reason);
   }
 
+  /** Settles the promise once the last record has its outcome. */
   #settleOne(): void {
     if (--this.#openRecords > 0) return;
     this.onSettled(this);

@@ -35,7 +35,7 @@ export interface SenderEvents {
 /**
  * Sends the batches of all partitions to their leaders and applies the responses. At most one batch
  * of a partition is in flight, so a retry is never overtaken. The order within a partition
- * therefore does not depend on sequence numbers; those let the broker recognise a repeated batch.
+ * therefore does not depend on sequence numbers; partitions let the broker recognise a repeated batch.
  *
  * The states of a partition:
  *
@@ -216,7 +216,7 @@ export class Sender {
 
   #logDefect(error: Error): void {
     this.context.logger.error(
-      'A produce request failed in a way that no broker causes. This is a defect of the driver: please report it.',
+      'A produce request failed with an unexpected error. This is a bug of the driver: please report it.',
       { error: error.stack ?? error.message },
     );
   }

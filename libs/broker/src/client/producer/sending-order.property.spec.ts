@@ -56,7 +56,7 @@ function stepOf(request: Plan['requests'][number] | undefined): ProduceStep {
 }
 
 /** Sends the planned records, and returns the outcome of each record. */
-async function carryOut({ requests, calls, lingerMs, maxRequestBytes, idempotent }: Plan) {
+async function runPlan({ requests, calls, lingerMs, maxRequestBytes, idempotent }: Plan) {
   const cluster = new ScriptedProduceCluster({ orders: [0, 1, 0] });
   cluster.script = (_, attempt) => stepOf(requests[attempt - 1]);
   const producer = producerOn(cluster, { lingerMs, maxRequestBytes, idempotent });
@@ -82,17 +82,17 @@ async function carryOut({ requests, calls, lingerMs, maxRequestBytes, idempotent
     );
   }
   await cluster.runtime.advance(100_000);
-  const told = (await Promise.all(sends)).flat();
+  const results = (await Promise.all(sends)).flat();
   await producer.close();
-  return { cluster, told };
+  return { cluster, results };
 }
 
 describe('sends of KafkaProducer with random broker responses', () => {
   it('report true outcomes, keep the order, and leave nothing pending', async () => {
     await fc.assert(
-      fc.asyncProperty(plan, async (given) => {
-        const { cluster, told } = await carryOut(given);
-        for (const [value, partition, state] of told) {
+      fc.asyncProperty(plan, async (planned) => {
+        const { cluster, results } = await runPlan(planned);
+        for (const [value, partition, state] of results) {
           const times = cluster.log('orders', partition).filter((each) => each === value).length;
           if (state === 'written') expect([value, times >= 1]).toEqual([value, true]);
           if (state === 'not-written') expect([value, times]).toEqual([value, 0]);
@@ -101,7 +101,7 @@ describe('sends of KafkaProducer with random broker responses', () => {
           expectOrder(
             cluster,
             partition,
-            told.map(([value]) => value),
+            results.map(([value]) => value),
           );
         expect(cluster.runtime.pendingTimers).toBe(0);
       }),

@@ -159,7 +159,7 @@ export class Cluster implements ClusterClient {
       }
     }
     throw new ConnectionError(
-      `No broker could be reached. ${failures.map(({ message }) => message).join(' ')} Check the broker addresses and the network between.`,
+      `No broker could be reached. ${failures.map(({ message }) => message).join(' ')} Check the broker addresses and the network.`,
       { cause: failures[0] },
     );
   }
@@ -181,6 +181,7 @@ export class Cluster implements ClusterClient {
     return [...candidates.filter((each) => !isThrottled(each)), ...candidates.filter(isThrottled)];
   }
 
+  /** Starts with another candidate each time, so that requests are spread over the brokers. */
   #rotate<T>(items: readonly T[]): readonly T[] {
     const from = this.#rotation++ % Math.max(items.length, 1);
     return [...items.slice(from), ...items.slice(0, from)];
@@ -193,6 +194,7 @@ export class Cluster implements ClusterClient {
     const key = `${id}/${lookup.channel}`;
     const known = this.#connections.get(key);
     if (known && !known.failed && known.address === `${host}:${port}`) return this.#ready(known);
+    // The present connection has failed, or the broker has another address now.
     known?.close(new ConnectionError(`The broker moved to ${host}:${port}.`));
     const { clientId, connectionTimeoutMs, ssl, sasl, runtime } = this.#options;
     const connection = new Connection({

@@ -3,7 +3,7 @@ import { Metadata } from './metadata.js';
 
 const MAX_AGE_MS = 10_000;
 
-class Scene {
+class MetadataUnderTest {
   readonly runtime = new VirtualRuntime();
   /** The topics of each request. */
   readonly requests: (readonly string[])[] = [];
@@ -27,7 +27,7 @@ class Scene {
 
 describe('Metadata', () => {
   it('loads the topics of many sessions in shared requests', async () => {
-    const { runtime, metadata, requests } = new Scene();
+    const { runtime, metadata, requests } = new MetadataUnderTest();
     const topics = Array.from({ length: 80 }, (_, index) => `t-${index}`);
     await metadata.load(topics, MAX_AGE_MS);
     requests.length = 0;
@@ -35,21 +35,21 @@ describe('Metadata', () => {
     for (let second = 0; second < minutes * 60; second++) {
       await runtime.advance(1_000);
       // Eight sessions load their topic in each second; each of them does so every ten seconds.
-      const looking = topics.filter((_, index) => index % 10 === second % 10);
-      await Promise.all(looking.map((topic) => metadata.load([topic], MAX_AGE_MS)));
+      const loading = topics.filter((_, index) => index % 10 === second % 10);
+      await Promise.all(loading.map((topic) => metadata.load([topic], MAX_AGE_MS)));
     }
     expect(requests.length).toBeLessThanOrEqual((minutes * 60_000) / (MAX_AGE_MS / 2));
     expect(new Set(requests.flat())).toEqual(new Set(topics));
   });
 
   it('stops requesting a deleted topic until a session asks for it again', async () => {
-    const scene = new Scene();
-    scene.missing = ['gone'];
-    await scene.metadata.load(['here', 'gone'], MAX_AGE_MS);
-    await scene.runtime.advance(MAX_AGE_MS + 1);
-    await scene.metadata.load(['here'], MAX_AGE_MS);
-    expect(scene.requests.at(-1)).toEqual(['here']);
-    await scene.metadata.load(['gone'], MAX_AGE_MS);
-    expect(scene.requests.at(-1)).toEqual(['gone']);
+    const subject = new MetadataUnderTest();
+    subject.missing = ['gone'];
+    await subject.metadata.load(['here', 'gone'], MAX_AGE_MS);
+    await subject.runtime.advance(MAX_AGE_MS + 1);
+    await subject.metadata.load(['here'], MAX_AGE_MS);
+    expect(subject.requests.at(-1)).toEqual(['here']);
+    await subject.metadata.load(['gone'], MAX_AGE_MS);
+    expect(subject.requests.at(-1)).toEqual(['gone']);
   });
 });

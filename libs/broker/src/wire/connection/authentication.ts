@@ -46,6 +46,7 @@ export class Authentication {
   }
 
   async perform(): Promise<void> {
+    // kafkajs would otherwise skip the renewal, because the present authentication is still valid.
     this.inner.authenticatedAt = null;
     try {
       await this.inner.authenticate();
@@ -72,7 +73,7 @@ export class Authentication {
     // whether they are valid.
     if (this.#isRenewal)
       return new ConnectionError(
-        `${this.address} did not renew the authentication: ${error.message}. A new connection authenticates anew.`,
+        `${this.address} did not renew the authentication: ${error.message}. A new connection authenticates again.`,
         { cause: error },
       );
     if (error instanceof BrokerError) return error;

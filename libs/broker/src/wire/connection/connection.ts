@@ -176,6 +176,7 @@ export class Connection {
         ),
       );
     });
+    // A small request must not wait for more bytes (Nagle's algorithm).
     this.#inner.socket?.setNoDelay(true);
     await abortable(connecting, this.#ended.signal);
     if (this.#failure) throw this.#failure;
@@ -183,6 +184,7 @@ export class Connection {
     this.#versions = versions;
     this.#features = features;
     this.#inner.setVersions(versions);
+    // API key 36 is SaslAuthenticate.
     this.#inner.setSupportAuthenticationProtocol(versions[36] !== undefined);
     await within(this.#options.runtime, AUTHENTICATION_TIMEOUT_MS, this.#authenticate(), () =>
       this.close(this.#timedOut('the authentication', AUTHENTICATION_TIMEOUT_MS)),
@@ -201,7 +203,7 @@ export class Connection {
     try {
       await abortable(this.#authentication.perform(), this.#ended.signal);
     } catch (error) {
-      // No other request may be sent on the connection after a failed authentication.
+      // The connection is unusable after a failed authentication.
       throw this.close(error as BrokerError);
     }
   }
@@ -221,7 +223,7 @@ export class Connection {
       if (this.#throttleLeftMs > 0)
         await sleep(this.#options.runtime, this.#throttleLeftMs, this.#ended.signal);
       if (request.apiKey !== API_VERSIONS) await this.#authenticate();
-      if (signal?.aborted) throw new ConnectionError('The request was given up before it left.');
+      if (signal?.aborted) throw new ConnectionError('The request was aborted before it was sent.');
       // Encodes as the last step, because some requests decide their content only now: their
       // callers may have aborted while the request waited.
       const body = await request.encode(version);
@@ -255,6 +257,7 @@ export class Connection {
         sendRequest: () => {
           const socket = this.#inner.socket;
           if (!socket) return;
+          // Sends header and body as one packet.
           socket.cork();
           socket.write(header);
           socket.write(body);
@@ -318,13 +321,13 @@ export class Connection {
    */
   #deadline(timeoutMs: number, onLate: () => void): Timer {
     const { runtime } = this.#options;
-    let restUntil = Math.max(this.#throttledUntil, runtime.monotonic());
-    const longest = restUntil + MAX_THROTTLE_MS;
+    let throttledUntil = Math.max(this.#throttledUntil, runtime.monotonic());
+    const longest = throttledUntil + MAX_THROTTLE_MS;
     const arm = (delayMs: number): Timer =>
       runtime.setTimer(() => {
-        const moreMs = Math.min(this.#throttledUntil, longest) - restUntil;
+        const moreMs = Math.min(this.#throttledUntil, longest) - throttledUntil;
         if (moreMs <= 0) return onLate();
-        restUntil += moreMs;
+        throttledUntil += moreMs;
         timer = arm(moreMs);
       }, delayMs);
     let timer = arm(this.#throttleLeftMs + timeoutMs);

@@ -74,7 +74,7 @@ function reportBrokenFrames(
     try {
       processData(chunk);
       if (inner.bytesNeeded < 4 || inner.bytesNeeded > MAX_RESPONSE_BYTES)
-        throw new RangeError(`an answer of ${inner.bytesNeeded} bytes was announced`);
+        throw new RangeError(`a response of ${inner.bytesNeeded} bytes was declared`);
     } catch (error) {
       onBrokenFrame(error);
     }

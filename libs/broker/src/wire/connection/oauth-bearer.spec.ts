@@ -7,24 +7,24 @@ const SECRET = 'header.claims.signature';
  * A broker that answers `answer`, in the format of SaslAuthenticate: four bytes of length before
  * the text.
  */
-function brokerThatSays(answer: string) {
-  const heard: string[] = [];
+function brokerAnswering(answer: string) {
+  const received: string[] = [];
   type Exchange = Parameters<ReturnType<typeof oauthBearer>>[0];
   const saslAuthenticate: Exchange['saslAuthenticate'] = async ({ request, response }) => {
     const sent = await request.encode();
     expect(sent.readInt32BE(0)).toBe(sent.length - 4);
-    heard.push(sent.subarray(4).toString());
+    received.push(sent.subarray(4).toString());
     const bytes = Buffer.concat([Buffer.alloc(4), Buffer.from(answer)]);
     return response.parse(await response.decode(bytes));
   };
-  return { heard, exchange: { host: 'kafka-1', port: 9092, saslAuthenticate } };
+  return { received, exchange: { host: 'kafka-1', port: 9092, saslAuthenticate } };
 }
 
 const authenticate = (provider: unknown, answer = '') => {
-  const { heard, exchange } = brokerThatSays(answer);
+  const { received, exchange } = brokerAnswering(answer);
   const work = oauthBearer(provider as () => Promise<BearerToken>)(exchange).authenticate();
   return {
-    heard,
+    received,
     ended: work.then(
       () => 'accepted',
       (error: Error) => error,
@@ -34,16 +34,16 @@ const authenticate = (provider: unknown, answer = '') => {
 
 describe('oauthBearer()', () => {
   it('sends the token in the format of RFC 7628', async () => {
-    const { heard, ended } = authenticate(async () => ({ value: SECRET }));
+    const { received, ended } = authenticate(async () => ({ value: SECRET }));
     expect(await ended).toBe('accepted');
-    expect(heard).toEqual([`n,,\u0001auth=Bearer ${SECRET}\u0001\u0001`]);
+    expect(received).toEqual([`n,,\u0001auth=Bearer ${SECRET}\u0001\u0001`]);
   });
 
   it('sends extensions after the token', async () => {
     const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool-2' };
-    const { heard, ended } = authenticate(async () => ({ value: SECRET, extensions }));
+    const { received, ended } = authenticate(async () => ({ value: SECRET, extensions }));
     expect(await ended).toBe('accepted');
-    expect(heard[0]).toBe(
+    expect(received[0]).toBe(
       `n,,\u0001auth=Bearer ${SECRET}\u0001logicalCluster=lkc-1\u0001identityPoolId=pool-2\u0001\u0001`,
     );
   });

@@ -63,7 +63,7 @@ async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken
     token = await provider();
   } catch (error) {
     throw new ConnectionError(
-      `The oauthBearerProvider of the sasl options gave no token: ${error instanceof Error ? error.message : String(error)}. It is asked again.`,
+      `The oauthBearerProvider of the sasl options gave no token: ${error instanceof Error ? error.message : String(error)}. The driver calls it again.`,
       { cause: error },
     );
   }
@@ -76,6 +76,7 @@ async function tokenOf(provider: TokenProvider | undefined): Promise<BearerToken
 function clientResponse({ value, extensions = {} }: BearerToken): string {
   const pairs = Object.entries({ auth: `Bearer ${value}`, ...extensions });
   const lines = pairs.map(([name, text]) => `${name}=${text}${SEPARATOR}`);
+  // `n,,` is the GS2 header: no channel binding and no authorization identity.
   return `n,,${SEPARATOR}${lines.join('')}${SEPARATOR}`;
 }
 

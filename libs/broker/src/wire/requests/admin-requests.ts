@@ -160,8 +160,8 @@ export function deleteRecordsRequest(
     apiName: 'DeleteRecords',
     versions: [1],
     write(writer) {
-      writer.array(byTopic(partitions), ([topic, those]) => {
-        writer.string(topic).array(those, ({ partition, offset }) => {
+      writer.array(byTopic(partitions), ([topic, items]) => {
+        writer.string(topic).array(items, ({ partition, offset }) => {
           writer.int32(partition).int64(offset);
         });
       });

@@ -13,7 +13,7 @@ export interface ConsumerMember {
 }
 
 /**
- * All fields of a member. The response to a full heartbeat contains the whole assignment, which
+ * The full set of a member's fields. The response to a full heartbeat contains the whole assignment, which
  * other responses may omit.
  */
 export interface ConsumerHeartbeatFields {

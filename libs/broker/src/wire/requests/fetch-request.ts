@@ -43,7 +43,7 @@ export interface FetchResponse {
   readonly partitions: readonly FetchedPartition[];
 }
 
-/** Without a fetch session, pausing a partition only means to leave it out of the next request. */
+/** We use no fetch session, so pausing a partition only means to leave it out of the next request. */
 const NO_SESSION = { id: 0, epoch: -1 };
 const BY_TOPIC_ID = 13;
 
@@ -66,6 +66,7 @@ export function fetchRequest(fetch: FetchParameters): ApiRequest<FetchResponse> 
 }
 
 function writeHead(writer: Writer, fetch: FetchParameters): void {
+  // Replica id -1 means a client.
   writer
     .int32(-1)
     .int32(fetch.maxWaitMs)
@@ -135,7 +136,7 @@ function readById(reader: Reader, names: ReadonlyMap<string | null, string>): Fe
   reader.int32();
   const partitions = reader.compactArray(() => {
     const topic = names.get(reader.uuid()) ?? '';
-    const those = reader.compactArray(() => {
+    const items = reader.compactArray(() => {
       const head = readPartitionHead(reader);
       const aborted = reader.compactArray(() => {
         const transaction = readAborted(reader);
@@ -148,7 +149,7 @@ function readById(reader: Reader, names: ReadonlyMap<string | null, string>): Fe
       return { topic, ...head, aborted, preferredReplica, records };
     });
     reader.skipTags();
-    return those;
+    return items;
   });
   reader.skipTags();
   return { code, partitions: partitions.flat() };

@@ -115,8 +115,8 @@ export function offsetDeleteRequest(
     versions: [0],
     throttleTimeMs: (body) => body.readInt32BE(2),
     write(writer) {
-      writer.string(groupId).array(byTopic(partitions), ([topic, those]) => {
-        writer.string(topic).array(those, ({ partition }) => writer.int32(partition));
+      writer.string(groupId).array(byTopic(partitions), ([topic, items]) => {
+        writer.string(topic).array(items, ({ partition }) => writer.int32(partition));
       });
     },
     read(reader) {

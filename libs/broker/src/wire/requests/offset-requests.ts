@@ -68,10 +68,10 @@ function writeCompactCommit(
 
 /** Writes offsets in the format of OffsetCommit since version 8 and of TxnOffsetCommit. */
 export function writeOffsets(writer: Writer, offsets: readonly OffsetCommit[]): void {
-  writer.compactArray(byTopic(offsets), ([topic, those]) => {
+  writer.compactArray(byTopic(offsets), ([topic, items]) => {
     writer.compactString(topic);
     writer
-      .compactArray(those, ({ partition, offset, leaderEpoch, metadata }) => {
+      .compactArray(items, ({ partition, offset, leaderEpoch, metadata }) => {
         writer
           .int32(partition)
           .int64(offset)
@@ -97,14 +97,14 @@ export function readPartitionCodes(reader: Reader): readonly PartitionCode[] {
   return reader
     .compactArray(() => {
       const topic = reader.compactString();
-      const those = reader.compactArray(() => {
+      const items = reader.compactArray(() => {
         const partition = reader.int32();
         const code = reader.int16();
         reader.skipTags();
         return { topic, partition, code };
       });
       reader.skipTags();
-      return those;
+      return items;
     })
     .flat();
 }
@@ -145,9 +145,9 @@ export function offsetFetchRequest(
       if (member) writer.unsignedVarint(ONE_ITEM);
       writer.compactString(groupId);
       if (member) writer.compactNullableString(member.memberId).int32(member.epoch);
-      writer.compactArray(topics, ([topic, those]) => {
+      writer.compactArray(topics, ([topic, items]) => {
         writer.compactString(topic);
-        writer.compactArray(those, ({ partition }) => writer.int32(partition)).noTags();
+        writer.compactArray(items, ({ partition }) => writer.int32(partition)).noTags();
       });
       if (member) writer.noTags();
       writer.boolean(stable).noTags();
@@ -170,7 +170,7 @@ const ONE_ITEM = 2;
 function readGroupOffsets(reader: Reader): OffsetFetchResponse {
   const offsets = reader.compactArray(() => {
     const topic = reader.compactString();
-    const those = reader.compactArray(() => {
+    const items = reader.compactArray(() => {
       const partition = reader.int32();
       const offset = reader.int64();
       const leaderEpoch = reader.int32();
@@ -181,7 +181,7 @@ function readGroupOffsets(reader: Reader): OffsetFetchResponse {
       return { topic, partition, code, committed };
     });
     reader.skipTags();
-    return those;
+    return items;
   });
   const code = reader.int16();
   reader.skipTags();
@@ -209,8 +209,8 @@ export function listOffsetsRequest(
     versions: [5],
     write(writer) {
       writer.int32(-1).int8(isolationByte(isolation));
-      writer.array(byTopic(partitions), ([topic, those]) => {
-        writer.string(topic).array(those, ({ partition, timestamp }) => {
+      writer.array(byTopic(partitions), ([topic, items]) => {
+        writer.string(topic).array(items, ({ partition, timestamp }) => {
           writer.int32(partition).int32(-1).int64(timestamp);
         });
       });
@@ -256,8 +256,8 @@ export function epochEndRequest(
     versions: [3],
     write(writer) {
       writer.int32(-1);
-      writer.array(byTopic(partitions), ([topic, those]) => {
-        writer.string(topic).array(those, ({ partition, currentEpoch, epoch }) => {
+      writer.array(byTopic(partitions), ([topic, items]) => {
+        writer.string(topic).array(items, ({ partition, currentEpoch, epoch }) => {
           writer.int32(partition).int32(currentEpoch).int32(epoch);
         });
       });

@@ -7,7 +7,7 @@ import { Writer } from './writer.js';
 
 export interface ProducePartition extends TopicPartition {
   /**
-   * One record batch. The broker refuses two batches of a partition in one request
+   * A single record batch. The broker refuses two batches of a partition in one request
    * (INVALID_RECORD).
    */
   readonly batch: Buffer;
@@ -26,7 +26,7 @@ export interface ProducedPartition extends TopicPartition {
 
 const FLEXIBLE_FROM = 9;
 /**
- * With version 12 a broker adds the partition to the transaction, which is allowed in transaction
+ * Version 12 makes a broker add the partition to the transaction, which is allowed in transaction
  * protocol v2 only.
  */
 const VERSIONS: Readonly<Record<TransactionProtocol, readonly number[]>> = {
@@ -51,6 +51,7 @@ export function produceRequest(
     flexibleFrom: FLEXIBLE_FROM,
     encode(version) {
       const bytes = partitions.reduce((sum, { batch }) => sum + batch.length, 0);
+      // Reserves the size of the whole request, because growing would copy the batches.
       const writer = new Writer(
         bytes + 64 + (transactionalId?.length ?? 0) * 3 + partitions.length * 64,
       );
@@ -78,8 +79,8 @@ interface ProduceBody {
 
 function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: ProduceBody): void {
   writer.nullableString(transactionalId).int16(-1).int32(timeoutMs);
-  writer.array(topics, ([topic, those]) => {
-    writer.string(topic).array(those, ({ partition, batch }) => {
+  writer.array(topics, ([topic, items]) => {
+    writer.string(topic).array(items, ({ partition, batch }) => {
       writer.int32(partition).bytes(batch);
     });
   });
@@ -87,9 +88,9 @@ function writePlain(writer: Writer, { transactionalId, timeoutMs, topics }: Prod
 
 function writeCompact(writer: Writer, { transactionalId, timeoutMs, topics }: ProduceBody): void {
   writer.compactNullableString(transactionalId).int16(-1).int32(timeoutMs);
-  writer.compactArray(topics, ([topic, those]) => {
+  writer.compactArray(topics, ([topic, items]) => {
     writer.compactString(topic);
-    writer.compactArray(those, ({ partition, batch }) => {
+    writer.compactArray(items, ({ partition, batch }) => {
       writer.int32(partition).compactBytes(batch).noTags();
     });
     writer.noTags();

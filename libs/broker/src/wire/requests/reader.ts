@@ -126,7 +126,7 @@ export class Reader {
     if (count === -1) return [];
     if (count < 0 || count > this.remaining)
       throw new MalformedResponseError(
-        `The broker announced ${count} items in ${this.remaining} bytes.`,
+        `The broker declared ${count} items in ${this.remaining} bytes.`,
       );
     const items: T[] = [];
     for (let index = 0; index < count; index++) items.push(read());
@@ -137,7 +137,7 @@ export class Reader {
     const from = this.#position;
     if (length < 0 || from + length > this.bytes.length)
       throw new MalformedResponseError(
-        `The broker's answer ends after ${this.bytes.length} bytes, where ${from + length} were announced.`,
+        `The broker's response ends after ${this.bytes.length} bytes, but ${from + length} were declared.`,
       );
     this.#position = from + length;
     return from;

@@ -182,7 +182,7 @@ describe('transaction responses', () => {
         writer.int32(1).int16(120).int64(7).int64(-1).int64(0);
         writer.compactArray([3], (index) => writer.int32(index).compactString('bad').noTags());
         // The current leader, as a tagged field.
-        writer.compactNullableString('said').unsignedVarint(1).unsignedVarint(0);
+        writer.compactNullableString('reason').unsignedVarint(1).unsignedVarint(0);
         writer.unsignedVarint(2).raw(Buffer.alloc(2));
       });
       writer.noTags();
@@ -199,7 +199,7 @@ describe('transaction responses', () => {
         appendTime: -1,
         logStartOffset: 0,
         recordErrors: [{ index: 3, message: 'bad' }],
-        message: 'said',
+        message: 'reason',
       })),
     );
   });

@@ -65,9 +65,9 @@ export function addPartitionsRequest(
     write(writer) {
       writeProducer(writer, producer);
       writer
-        .compactArray(byTopic(partitions), ([topic, those]) => {
+        .compactArray(byTopic(partitions), ([topic, items]) => {
           writer.compactString(topic);
-          writer.compactArray(those, ({ partition }) => writer.int32(partition)).noTags();
+          writer.compactArray(items, ({ partition }) => writer.int32(partition)).noTags();
         })
         .noTags();
     },

@@ -3,8 +3,8 @@ import { IsDuration, IsFlag, IsPercentage, IsWholeNumber } from './property-deco
 
 /**
  * Configures the circuit breaker, which all sessions and tiers of a binding share. One call is what
- * the retries in memory make of a record. Bad messages are not counted: records that cannot be
- * decoded or validated, and errors in `retry.nonRetryableExceptions`.
+ * the retries in memory make of a record. Records that cannot be decoded or validated, and errors
+ * in `retry.nonRetryableExceptions`, are not counted.
  */
 export class CircuitBreakerProperties {
   /**

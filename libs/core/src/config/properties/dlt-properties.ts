@@ -71,7 +71,7 @@ export class DltProperties {
 
   /**
    * Decides what happens besides writing the record. `'ALERT_AND_STORE'` calls `DltAlert` methods,
-   * `'CUSTOM'` asks a `DltHandler` first. `'SCHEDULED_REPLAY'` only stores in this version.
+   * `'CUSTOM'` asks a `DltHandler` first. `'SCHEDULED_REPLAY'` stores the record.
    *
    * @defaultValue `'STORE_ONLY'`
    */

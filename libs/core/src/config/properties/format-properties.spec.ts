@@ -16,7 +16,7 @@ const complaints = (properties: object, options: object = {}) =>
   complaintsOf(() => resolveOptions(orders(properties, options)));
 
 describe('The format of a binding', () => {
-  it('is plain JSON, of any type and any version, unless somebody says otherwise', () => {
+  it('defaults to plain JSON of any type and version', () => {
     const { deserializer, typedJson, schemaRegistry, schemaVersion, ...rest } = resolvedOrders();
     expect({ deserializer, typedJson, schemaVersion }).toEqual({
       deserializer: 'json',
@@ -31,7 +31,7 @@ describe('The format of a binding', () => {
     });
   });
 
-  it('is Avro where there is a schema registry', () => {
+  it('defaults to Avro if there is a schema registry', () => {
     expect(resolvedOrders({ schemaRegistry: { url } })).toMatchObject({
       deserializer: 'avro',
       schemaRegistry: { url, timeoutMs: 5_000, cacheSize: 1_000 },
@@ -40,7 +40,7 @@ describe('The format of a binding', () => {
     expect(deserializer).toBe('avro');
   });
 
-  it('is what is said even then, on any layer', () => {
+  it('can be set explicitly on any layer', () => {
     const registry = { schemaRegistry: { url } };
     const typedJson = { types: { 'com.shop.Order': class {} } };
     expect(resolvedOrders({ typedJson }).deserializer).toBe('typed-json');
@@ -119,14 +119,14 @@ describe('The format of a binding', () => {
   });
 });
 
-describe('What has methods', () => {
+describe('A deserializer or serializer object', () => {
   const deserializer = { name: 'mine', cache: { size: 0 }, deserialize: () => 1 };
   const serializer = { name: 'mine', serialize: () => ({ value: '' }) };
 
   it.each([
     ['the binding', { deserializer, serializer }, {}],
     ['the defaults', {}, { defaults: { deserializer, serializer } }],
-  ])('is the very object that %s gave, and stays as it is', (_, properties, options) => {
+  ])('is passed by reference from %s and not frozen', (_, properties, options) => {
     const binding = resolvedOrders(properties, options);
     expect(binding.deserializer).toBe(deserializer);
     expect(binding.serializer).toBe(serializer);
@@ -134,7 +134,7 @@ describe('What has methods', () => {
     expect(Object.isFrozen(deserializer.cache)).toBe(false);
   });
 
-  it('is one value: the highest layer that has it counts', () => {
+  it('is one value that is not merged: the highest layer wins', () => {
     const types = { 'com.shop.OrderPlaced': OrderPlaced };
     const defaults = { typedJson: { types: { 'com.shop.OrderPaid': OrderPaid } } };
     const binding = resolvedOrders({ typedJson: { types } }, { defaults });
@@ -147,7 +147,7 @@ describe('The credentials of a schema registry', () => {
   const auth = { username: 'me', password: 'pa$$:word' };
   const headers = { 'x-token': 'sesame' };
 
-  it('go into the headers of its requests, those that are given win', () => {
+  it('become request headers, and explicit headers win', () => {
     const { schemaRegistry } = resolvedOrders({
       schemaRegistry: { url: `${url}/`, auth, headers },
     });
@@ -161,7 +161,7 @@ describe('The credentials of a schema registry', () => {
     expect(own?.requestHeaders()).toEqual(bearer);
   });
 
-  it('are not to be seen in the binding', () => {
+  it('do not appear when the binding is printed', () => {
     const binding = resolvedOrders({ schemaRegistry: { url, auth, headers } });
     const printed = `${JSON.stringify(binding)} ${inspect(binding, { depth: 9, showHidden: true })}`;
     expect(printed).toContain(url);
@@ -174,7 +174,7 @@ describe('The credentials of a schema registry', () => {
     ['in the place of it all', 'http://me:pa$$@registry'],
     ['as the wrong kind', { url, auth: { username: 'me:pa$$', password: 'x' } }],
     ['in headers that are none', { url, headers: { a: ['pa$$'] } }],
-  ])('are not repeated when they stand %s', (_, schemaRegistry) => {
+  ])('do not appear in violations if they are %s', (_, schemaRegistry) => {
     const violations = violationsOf(() => resolveOptions(orders({ schemaRegistry })));
     expect(violations).not.toEqual([]);
     expect(inspect(violations, { depth: 9 })).not.toContain('pa$$');

@@ -1,4 +1,4 @@
-// class-transformer's @Type reads design:type; Nest loads this, `/presets` alone would not.
+// Needed by @Type of class-transformer, which reads design:type. Nest imports it as well, but `/presets` may be used without Nest.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
@@ -10,7 +10,7 @@ import { formatValue } from '../reading/format-value.js';
 
 export type PropertiesClass = new () => object;
 
-/** What class-transformer may see of a value, and how a text from the environment becomes one. */
+/** Kind of a value. It decides what class-transformer gets to see, and how a text from the environment is converted. */
 export type PropertyKind =
   | 'text'
   | 'texts'
@@ -27,26 +27,26 @@ export type PropertyKind =
   | 'nested-list'
   | 'map';
 
-/** All there is to know about a key: validator, reader and loaders go by it. */
+/** Description of an option, used by the validator, the reader and the loaders. */
 export interface PropertyShape {
   readonly kind: PropertyKind;
-  /** The rule that a wrong value breaks. */
+  /** Name of the rule that an invalid value breaks. */
   readonly rule: string;
   readonly accepts: (value: unknown) => boolean;
-  /** What is wrong with a value that is not accepted, and what would be right. */
+  /** Returns the message for a value that is not accepted: the problem, and what is expected. */
   readonly complaint: (value: unknown) => string;
   readonly choices?: readonly (string | boolean)[];
-  /** Of a nested object, of the items of a list, of the entries of a map. */
+  /** Class of a nested object, of the items of a list, or of the entries of a map. */
   readonly type?: () => PropertiesClass;
-  /** The value is not repeated anywhere. */
+  /** True if the value must not appear in messages. */
   readonly secret?: boolean;
-  /** What a reference is kept as. Left out: as it is. */
+  /** Converts a reference before it is stored. Left out: the reference is stored as it is. */
   readonly kept?: (value: unknown) => unknown;
 }
 
 export const PROPERTY_CONTEXT = 'eventBusProperty';
 
-/** Every key may be left out of a layer; what must be there is asked for once the layers are merged. */
+/** Declares an option. It is optional in each layer; required options are checked after the layers are merged. */
 export function Property(shape: PropertyShape): PropertyDecorator {
   const decorators = [
     ValidateIf((_, value) => value !== undefined),
@@ -70,7 +70,7 @@ const TEXT = 'a text that is neither empty nor surrounded by white space';
 const isText = (value: unknown): boolean =>
   typeof value === 'string' && value.length > 0 && value.trim() === value;
 
-/** A text that a pattern describes; `expectation` says in words what it asks for. */
+/** Accepts a text that matches a pattern; `expectation` describes the pattern in words. */
 export function IsTextLike(pattern: RegExp, expectation: string, rule = 'TEXT'): PropertyDecorator {
   return Property({
     kind: 'text',
@@ -93,7 +93,7 @@ const isString = (value: unknown): boolean => typeof value === 'string';
 const isListOf = (value: unknown, accepts: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && Array.from<unknown>(value).every(accepts);
 
-/** A list of texts, which may be empty. */
+/** Accepts a list of texts, which may be empty. */
 export function IsListOfTexts(
   expectation: string,
   accepts: (text: string) => boolean,
@@ -125,7 +125,7 @@ export function IsWholeNumber({ min = 1, max = 2 ** 31 - 1 } = {}): PropertyDeco
   });
 }
 
-/** The rate at which something opens: more than 0, up to 100. */
+/** Accepts a percentage above 0, up to 100. */
 export function IsPercentage(): PropertyDecorator {
   return Property({
     kind: 'number',
@@ -173,7 +173,7 @@ export function IsOneOf(
   });
 }
 
-/** A list of choices without doubles; with `orOne` a single one may stand for itself. */
+/** Accepts a list of choices without duplicates; with `orOne` also a single choice. */
 export function IsListOf(choices: readonly string[], { orOne = false } = {}): PropertyDecorator {
   const isChoice = (value: unknown): boolean => choices.some((choice) => choice === value);
   const isList = (value: unknown): boolean =>
@@ -188,11 +188,11 @@ export function IsListOf(choices: readonly string[], { orOne = false } = {}): Pr
     accepts: (value) => isList(value) || (orOne && isChoice(value)),
     complaint: (value) => {
       const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-      const wrong = items.find((item) => !isChoice(item));
+      const invalid = items.find((item) => !isChoice(item));
       const expectation = `${orOne ? 'one or a list' : 'a list'} of ${choices.map(formatValue).join(', ')}, each at most once`;
       return [
         `must be ${expectation}; got ${Array.isArray(value) ? `[${items.map(formatValue).join(', ')}]` : formatValue(value)}.`,
-        suggestionFor(wrong, choices),
+        suggestionFor(invalid, choices),
       ]
         .filter(Boolean)
         .join(' ');
@@ -212,7 +212,7 @@ function suggestionFor(value: unknown, choices: readonly (string | boolean)[]): 
   return nearest ? `Did you mean '${nearest}'?` : '';
 }
 
-/** Something that is used as it is: it is neither copied, nor frozen, nor looked into. */
+/** Accepts a value that is used by reference: it is not copied, frozen or inspected. */
 export function IsReference(
   expectation: string,
   accepts: (value: unknown) => boolean,
@@ -228,7 +228,7 @@ export function IsReference(
   });
 }
 
-/** A password that stands where an object belongs must not be read back from the message. */
+/** Hides a text in the message, because it may be a password in the wrong place. */
 const mustBeSecretly = (expectation: string) => (value: unknown) =>
   `must be ${expectation}; got ${typeof value === 'string' ? 'a text' : formatValue(value)}.`;
 
@@ -257,7 +257,7 @@ export function IsNestedList(type: () => PropertiesClass): PropertyDecorator {
   });
 }
 
-/** Entries under names of the user's own. class-validator does not walk these: each entry is read by itself. */
+/** Accepts an object with entries under names chosen by the user. class-validator skips them, so each entry is read separately. */
 export function IsMapOf(type: () => PropertiesClass): PropertyDecorator {
   return Property({
     kind: 'map',

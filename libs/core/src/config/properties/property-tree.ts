@@ -1,7 +1,7 @@
 import { getMetadataStorage } from 'class-validator';
 import type { PropertiesClass, PropertyShape } from './property-decorators.js';
 
-/** The keys of a properties class, as its decorators declare them. */
+/** Returns the options of a properties class, as its decorators declare them. */
 export function propertiesOf(type: PropertiesClass): ReadonlyMap<string, PropertyShape> {
   const declared = getMetadataStorage()
     .getTargetValidationMetadatas(type, '', true, false)
@@ -10,11 +10,11 @@ export function propertiesOf(type: PropertiesClass): ReadonlyMap<string, Propert
   return new Map(declared);
 }
 
-/** Every key below a properties class: `retry.tiers[].delayMs`, `clusters.*.brokers`. */
+/** Returns the paths of all options of a properties class: `retry.tiers[].delayMs`, `clusters.*.brokers`. */
 export function keyPaths(type: PropertiesClass): readonly string[] {
   return [...propertiesOf(type)].flatMap(([key, shape]) => {
     if (!shape.type) return [key];
-    const below = `${key}${{ map: '.*', 'nested-list': '[]' }[shape.kind as string] ?? ''}`;
-    return keyPaths(shape.type()).map((path) => `${below}.${path}`);
+    const prefix = `${key}${{ map: '.*', 'nested-list': '[]' }[shape.kind as string] ?? ''}`;
+    return keyPaths(shape.type()).map((path) => `${prefix}.${path}`);
   });
 }

@@ -240,7 +240,11 @@ export class BindingDefaults extends FormatProperties {
   @IsNested(() => RetryProperties)
   retry?: RetryProperties;
 
-  /** Configures the circuit breaker of the binding. */
+  /**
+   * Configures the circuit breaker, which all sessions and tiers of a binding share. One call is
+   * what the retries in memory make of a record. Records that cannot be decoded or validated, and
+   * errors in `retry.nonRetryableExceptions`, are not counted.
+   */
   @IsNested(() => CircuitBreakerProperties)
   circuitBreaker?: CircuitBreakerProperties;
 
@@ -359,17 +363,22 @@ export class BindingDefaults extends FormatProperties {
   @IsNested(() => RebalanceProperties)
   rebalance?: RebalanceProperties;
 
-  /** Configures the idempotency store of the binding. */
+  /**
+   * Configures the idempotency store. A record whose handler has succeeded is not handled again.
+   */
   @IsNested(() => IdempotencyProperties)
   idempotency?: IdempotencyProperties;
 
-  /** Configures transactions. */
+  /**
+   * Configures transactions: what a handler sends with `ctx.transaction` is committed together with
+   * the offset of its record.
+   */
   @IsNested(() => TransactionProperties)
   transactions?: TransactionProperties;
 
   /**
-   * Tells the start check how long the handler usually takes per record. It counts for the retry
-   * budget and for the lease of a batch handler.
+   * Sets for the checks at start how long the handler usually takes per record. It counts for the
+   * retry budget and for the lease of a batch handler.
    *
    * @defaultValue `0`
    */

@@ -31,7 +31,7 @@ export class LeaderQueue {
     this.#partitions.add(queue);
   }
 
-  /** Records that a request to this leader was answered or failed. */
+  /** A request to this leader was answered, or has failed. */
   requestDone(): void {
     this.#inFlight--;
   }
@@ -56,10 +56,11 @@ export class LeaderQueue {
   #isDue(): boolean {
     if (this.#inFlight === 0 || this.skipsLinger()) return true;
     const { batchBytes, lingerMs } = this.context.options;
-    const longAgo = this.context.cluster.runtime.monotonic() - lingerMs;
+    const lingerStart = this.context.cluster.runtime.monotonic() - lingerMs;
+    // One full batch or one retry is enough: the other partitions share its request.
     for (const { head, length } of this.#partitions) {
       if (head === undefined || length > 1 || head.attempts > 0) return true;
-      if (head.sizeInBytes >= batchBytes || head.openedAt <= longAgo) return true;
+      if (head.sizeInBytes >= batchBytes || head.openedAt <= lingerStart) return true;
     }
     return false;
   }
@@ -85,9 +86,7 @@ export class LeaderQueue {
     return queues;
   }
 
-  /**
-   * Waits for the first partition only, because the partitions are in the order of their arrival.
-   */
+  /** Waits for the oldest partition, which is the first one in the set. */
   #waitForLinger(): void {
     const [first] = this.#partitions;
     const { runtime } = this.context.cluster;

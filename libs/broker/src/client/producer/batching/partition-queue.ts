@@ -37,7 +37,9 @@ export class PartitionQueue {
   /** The offset of the latest record that was acknowledged in this session. */
   lastOffset = -1;
   readonly #batches: PendingBatch[] = [];
+  /** The size of the latest batch, as the initial capacity of the next one. */
   #typicalBytes = SMALLEST_CAPACITY;
+  /** The limit of a batch, which shrinks when the broker refuses a batch as too large. */
   #largestBatch: number;
 
   constructor(
@@ -82,6 +84,7 @@ export class PartitionQueue {
     const batch = fits ? last : this.#batchFor(call, record, last);
     if (batch === undefined) return 0;
     const bytes = batch.append(call, index, record);
+    // A new batch joins the queue only now, so that a failed encoding leaves no empty batch.
     if (batch !== last) this.#batches.push(batch);
     this.memory.take(bytes);
     return bytes;

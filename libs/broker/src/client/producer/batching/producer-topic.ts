@@ -62,7 +62,7 @@ export class ProducerTopic implements Blocker {
     // Partitions may be added to a topic at any time, and keys then belong to other partitions.
     this.context.cluster.metadata
       .load([this.name])
-      .catch((error: Error) => this.#log('refreshing', error));
+      .catch((error: Error) => this.#logRefreshFailure(error));
   }
 
   /**
@@ -95,7 +95,7 @@ export class ProducerTopic implements Blocker {
     if (this.#lastError) return this.#lastError;
     return new UnknownTopicError(
       this.name,
-      `Nothing could be learnt about topic "${this.name}" within ${call.timing.timeoutMs} ms. Check that the brokers can be reached.`,
+      `The metadata of topic "${this.name}" could not be loaded within ${call.timing.timeoutMs} ms. Check that the brokers can be reached.`,
     );
   }
 
@@ -180,8 +180,8 @@ export class ProducerTopic implements Blocker {
     return errorOfCode(code, `Asking for topic "${this.name}"`, advice);
   }
 
-  #log(doing: string, error: Error): void {
-    this.context.logger.warn(`${doing} the metadata of topic "${this.name}" failed`, {
+  #logRefreshFailure(error: Error): void {
+    this.context.logger.warn(`Refreshing the metadata of topic "${this.name}" failed`, {
       topic: this.name,
       error: error.message,
     });

@@ -119,16 +119,16 @@ export class RecordAccumulator implements Blocker {
 
   #topic(name: string): ProducerTopic {
     if (this.#lastTopic?.name === name) return this.#lastTopic;
-    let entry = this.#topics.get(name);
-    if (entry === undefined) {
-      entry = new ProducerTopic(name, this.context, this.memory, (pending) =>
+    let topic = this.#topics.get(name);
+    if (topic === undefined) {
+      topic = new ProducerTopic(name, this.context, this.memory, (pending) =>
         this.#resumeTopic(pending),
       );
-      this.#topics.set(name, entry);
+      this.#topics.set(name, topic);
     }
-    entry.syncWithMetadata();
-    this.#lastTopic = entry;
-    return entry;
+    topic.syncWithMetadata();
+    this.#lastTopic = topic;
+    return topic;
   }
 
   /** Puts records that waited for their topic in front of later calls, to keep the order. */

@@ -31,6 +31,7 @@ export class SendPipeline {
     this.#context = {
       ...context,
       onClusterClosed: (error) => {
+        // Ends all calls first, because their responses will never arrive.
         this.close(error);
         context.onClusterClosed(error);
       },
@@ -101,8 +102,8 @@ export class SendPipeline {
     signal: AbortSignal | undefined,
   ): SendCall {
     const { runtime } = this.#context.cluster;
-    const clock = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
-    const call = new SendCall(records, clock, () => {
+    const timing = { sentAt: runtime.now(), startedAt: runtime.monotonic(), timeoutMs };
+    const call = new SendCall(records, timing, () => {
       if (signal) this.#abortWatch.delete(signal, call);
       this.#deadlines.delete(call);
       if (this.isEmpty) this.#drained?.resolve();

@@ -27,6 +27,7 @@ export class StickyPartitioner {
     this.#bytes += bytes;
   }
 
+  /** Prefers partitions that can be sent to, and another partition than the present one. */
   #choose(count: number, isGood: (partition: number) => boolean): void {
     const all = Array.from({ length: count }, (_, partition) => partition);
     const good = all.filter(isGood);

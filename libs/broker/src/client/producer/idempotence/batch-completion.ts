@@ -56,7 +56,7 @@ export class BatchCompletion {
     const { topic, partition, lastOffset } = queue;
     if (baseOffset <= lastOffset)
       this.context.logger.error(
-        'The broker acknowledged records at offsets that it had given before: the topic was created anew, its log was cut back, or the records were not written. Check the partition.',
+        'The broker acknowledged records at offsets that it had already assigned: the topic was recreated, its log was truncated, or the records were not written. Check the partition.',
         { topic, partition, baseOffset, lastOffset },
       );
     queue.lastOffset = baseOffset + count - 1;
@@ -121,7 +121,7 @@ export class BatchCompletion {
   ): NextStep {
     const { topic, partition, sequence, isHeadImmutable } = queue;
     this.context.logger.warn(
-      'The broker lost track of what this producer has written to a partition: it counts anew there. Records acknowledged before may be gone if a leader was elected that did not have them.',
+      'The broker has lost the producer state of a partition, so the sequence numbers restart there. Acknowledged records may be lost if the new leader did not have them.',
       { topic, partition, error: error.message },
     );
     head.lastError = error;

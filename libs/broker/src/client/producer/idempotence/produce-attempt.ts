@@ -12,7 +12,7 @@ import type { SenderContext } from '../sender-context.js';
 type Response = readonly ProducedPartition[];
 
 /**
- * One produce request with the head batches of some queues. Connecting may take long, so the
+ * A produce request with the head batches of some queues. Connecting may take long, so the
  * content is decided when the request is encoded, right before it is sent. Records aborted until
  * then are left out; records that are sent may be written.
  */
@@ -46,7 +46,7 @@ export class ProduceAttempt {
   #encode(version: number): Buffer | Promise<Buffer> {
     const sealed = this.#isFinished ? [] : this.queues.flatMap((queue) => this.#seal(queue));
     if (sealed.length === 0)
-      throw new ConnectionError('Nobody waits any more for the records of this request.');
+      throw new ConnectionError('All records of the request were abandoned before it was sent.');
     const body = this.#requestWith(sealed).encode(version);
     // Counts the attempt only after encoding: a batch that cannot be encoded was not sent.
     for (const { pending } of sealed) {

@@ -88,7 +88,7 @@ export function resultOfFailure(error: Error, isFinal: boolean, hasLeft: boolean
 
 function missingInResponse(topic: string, partition: number): ProduceResult {
   const error = new MalformedResponseError(
-    `The broker's answer says nothing of partition ${partition} of "${topic}", which it was asked to write.`,
+    `The broker's response does not contain partition ${partition} of "${topic}", which was in the request.`,
   );
   return { kind: 'retry', mayBeWritten: true, refresh: true, error };
 }

@@ -115,5 +115,5 @@ function identityOf({ code, producerId, producerEpoch }: ProducerIdResponse) {
   const doing = 'Asking for a producer id, by which brokers know a batch that is sent again';
   if (code !== 0) return errorOfCode(code, doing, idempotenceAdvice(code));
   if (producerId >= 0n) return { producerId, producerEpoch };
-  return new RefusedError(`${doing}: the cluster has none to give yet.`, true);
+  return new RefusedError(`${doing}: the cluster has no producer id to give yet.`, true);
 }

@@ -67,25 +67,25 @@ export class CoordinatorClient {
     const { runtime } = this.context.cluster;
     const deadline = runtime.monotonic() + this.context.options.deliveryTimeoutMs;
     const backoff = new Backoff(runtime, BACKOFF);
-    const abort = this.#stopFor(request.signal);
+    const scope = this.#abortScope(request.signal);
     try {
       for (;;) {
-        abort.signal.throwIfAborted();
-        const outcome = await this.#attempt(request, abort.signal);
+        scope.signal.throwIfAborted();
+        const outcome = await this.#attempt(request, scope.signal);
         if ('answer' in outcome) return outcome.answer;
         request.onRetriableError?.(outcome.retriableError);
         const isLate = runtime.monotonic() >= deadline;
         if (isLate || request.isStillNeeded?.() === false) throw outcome.retriableError;
-        await sleep(runtime, backoff.next(), abort.signal);
+        await sleep(runtime, backoff.next(), scope.signal);
       }
     } finally {
-      abort.release();
+      scope.release();
     }
   }
 
   close(reason: ClosedError): void {
     this.#closed = reason;
-    for (const abort of this.#inFlight) abort.abort(reason);
+    for (const controller of this.#inFlight) controller.abort(reason);
   }
 
   async #attempt<T>(
@@ -127,16 +127,11 @@ export class CoordinatorClient {
 
   async #findNode(): Promise<number> {
     const { cluster } = this.context;
-    const { errorCode, coordinator } = await cluster.request(
-      'any',
-      CONTROL_CHANNEL,
-      this.target.find,
-      {
-        timeoutMs: this.#timeoutMs,
-      },
-    );
-    if (errorCode !== 0)
-      throw errorOfCode(errorCode, `Looking for the coordinator of ${this.target.name}`);
+    const { find, name } = this.target;
+    const { errorCode, coordinator } = await cluster.request('any', CONTROL_CHANNEL, find, {
+      timeoutMs: this.#timeoutMs,
+    });
+    if (errorCode !== 0) throw errorOfCode(errorCode, `Finding the coordinator of ${name}`);
     cluster.metadata.updateAddress(coordinator.nodeId, coordinator);
     return coordinator.nodeId;
   }
@@ -145,17 +140,17 @@ export class CoordinatorClient {
     return Math.min(this.context.options.requestTimeoutMs, MAX_REQUEST_MS);
   }
 
-  #stopFor(signal: AbortSignal | undefined) {
-    const abort = new AbortController();
-    const onAbort = (): void => abort.abort(signal?.reason);
-    if (this.#closed) abort.abort(this.#closed);
+  #abortScope(signal: AbortSignal | undefined) {
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(signal?.reason);
+    if (this.#closed) controller.abort(this.#closed);
     if (signal?.aborted) onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
-    this.#inFlight.add(abort);
+    this.#inFlight.add(controller);
     return {
-      signal: abort.signal,
+      signal: controller.signal,
       release: () => {
-        this.#inFlight.delete(abort);
+        this.#inFlight.delete(controller);
         signal?.removeEventListener('abort', onAbort);
       },
     };

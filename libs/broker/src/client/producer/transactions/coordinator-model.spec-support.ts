@@ -1,3 +1,4 @@
+import type { TransactionOutcome } from '../../../port/transaction-lifecycle.js';
 import type { TransactionProtocol } from '../../../wire/index.js';
 import type { Reader } from '../../../wire/requests/reader.js';
 import { Writer } from '../../../wire/requests/writer.js';
@@ -14,8 +15,6 @@ const CONCURRENT_TRANSACTIONS = 51;
 const NO_EPOCH = -1;
 const PRODUCER_ID = 4n;
 
-type Verdict = 'commit' | 'abort';
-
 interface Written {
   readonly partition: string;
   readonly value: string;
@@ -28,15 +27,15 @@ interface Written {
  */
 export class CoordinatorModel {
   epoch = NO_EPOCH;
-  /** Whether the response to EndTxn contains the new producer id and epoch. */
+  /** True if the response to EndTxn contains the new producer id and epoch. */
   returnsNewEpoch = true;
   #epochBefore = NO_EPOCH;
   #isOpen = false;
   #transaction = 0;
   readonly #members = new Set<string>();
-  readonly #ends = new Map<number, Verdict>();
+  readonly #ends = new Map<number, TransactionOutcome>();
   readonly #written: Written[] = [];
-  #lastEnd: Verdict | undefined;
+  #lastEnd: TransactionOutcome | undefined;
   #pendingOffset: number | undefined;
   committedOffset: number | undefined;
 
@@ -109,7 +108,7 @@ export class CoordinatorModel {
       case ADD_OFFSETS:
         return coded(this.#begin(epoch));
       case END:
-        return this.#ended(this.#endAsked(epoch, reader.boolean() ? 'commit' : 'abort'));
+        return this.#ended(this.#endTransaction(epoch, reader.boolean() ? 'commit' : 'abort'));
       default:
         return this.#commitOffsets(epoch, reader);
     }
@@ -163,7 +162,7 @@ export class CoordinatorModel {
     reader.compactNullableString();
     const offsets = reader.compactArray(() => {
       const topic = reader.compactString();
-      const those = reader.compactArray(() => {
+      const items = reader.compactArray(() => {
         const [partition, offset] = [reader.int32(), reader.int64()];
         reader.int32();
         reader.compactNullableString();
@@ -171,7 +170,7 @@ export class CoordinatorModel {
         return { topic, partition, offset };
       });
       reader.skipTags();
-      return those;
+      return items;
     });
     const asked = offsets.flat();
     if (generation === -2) return forPartitions(asked, 22);
@@ -182,25 +181,25 @@ export class CoordinatorModel {
     return forPartitions(asked, 0);
   }
 
-  #endAsked(epoch: number, verdict: Verdict): number {
-    if (this.protocol === 'v2') return this.#endRaising(epoch, verdict);
+  #endTransaction(epoch: number, outcome: TransactionOutcome): number {
+    if (this.protocol === 'v2') return this.#endAndRaiseEpoch(epoch, outcome);
     if (epoch !== this.epoch) return PRODUCER_FENCED;
-    if (this.#isOpen) this.#end(verdict);
-    return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+    if (this.#isOpen) this.#end(outcome);
+    return this.#lastEnd === outcome ? 0 : INVALID_TXN_STATE;
   }
 
   /**
    * Ends the transaction and raises the epoch. A repeated EndTxn carries the epoch before, and is
    * recognised until the next transaction begins.
    */
-  #endRaising(epoch: number, verdict: Verdict): number {
+  #endAndRaiseEpoch(epoch: number, outcome: TransactionOutcome): number {
     const isOver = !this.#isOpen && this.#lastEnd !== undefined;
     if (isOver && epoch === this.epoch - 1)
-      return this.#lastEnd === verdict ? 0 : INVALID_TXN_STATE;
+      return this.#lastEnd === outcome ? 0 : INVALID_TXN_STATE;
     if (epoch !== this.epoch) return PRODUCER_FENCED;
-    if (!this.#isOpen && verdict === 'commit') return INVALID_TXN_STATE;
-    if (this.#isOpen) this.#end(verdict);
-    this.#lastEnd = verdict;
+    if (!this.#isOpen && outcome === 'commit') return INVALID_TXN_STATE;
+    if (this.#isOpen) this.#end(outcome);
+    this.#lastEnd = outcome;
     this.#epochBefore = this.epoch++;
     return 0;
   }
@@ -212,10 +211,10 @@ export class CoordinatorModel {
     return new Writer().int32(0).int16(code).int64(producerId).int16(epoch).noTags().toBuffer();
   }
 
-  #end(verdict: Verdict): void {
-    this.#ends.set(this.#transaction, verdict);
-    this.#lastEnd = verdict;
-    if (verdict === 'commit') this.committedOffset = this.#pendingOffset ?? this.committedOffset;
+  #end(outcome: TransactionOutcome): void {
+    this.#ends.set(this.#transaction, outcome);
+    this.#lastEnd = outcome;
+    if (outcome === 'commit') this.committedOffset = this.#pendingOffset ?? this.committedOffset;
     this.#pendingOffset = undefined;
     this.#isOpen = false;
     this.#members.clear();

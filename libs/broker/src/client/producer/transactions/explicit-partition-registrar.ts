@@ -29,7 +29,7 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
 
   constructor(
     private producer: TransactionalProducer,
-    private readonly link: CoordinatorClient,
+    private readonly coordinator: CoordinatorClient,
     /** Reports that a request was sent and that its effect is not known. */
     private readonly onUnknownEffect: () => void,
   ) {}
@@ -71,9 +71,9 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
     this.#isRegistering = true;
     await Promise.resolve();
     for (let queues = this.#pruneWaiting(); queues.length > 0; queues = this.#pruneWaiting()) {
-      const served = await this.#addPartitions(queues);
+      const registered = await this.#addPartitions(queues);
       if (this.#isStopped) return;
-      this.#onRegistered(served);
+      this.#onRegistered(registered);
     }
     this.#isRegistering = false;
   }
@@ -81,7 +81,7 @@ export class ExplicitPartitionRegistrar implements TransactionPartitionRegistrar
   async #addPartitions(queues: readonly PartitionQueue[]): Promise<readonly PartitionQueue[]> {
     this.#hasBegun = true;
     try {
-      const codes = await this.link.request({
+      const codes = await this.coordinator.request({
         doing: 'Adding partitions to a transaction',
         request: addPartitionsRequest(this.producer, queues),
         codesOf: (answer) => answer.map(({ code }) => code),

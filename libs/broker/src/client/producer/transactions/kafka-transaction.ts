@@ -66,16 +66,17 @@ export class KafkaTransaction implements TransactionOperations {
     this.options.epoch.pipeline.skipLinger(true);
   }
 
-  async end(verdict: TransactionOutcome): Promise<EndResult> {
+  async end(outcome: TransactionOutcome): Promise<EndResult> {
     const { epoch, coordinator } = this.options;
+    // The coordinator does not know of a transaction without records and offsets.
     if (!this.#hasOffsets && !epoch.hasBegun) return { kind: 'done' };
-    const doing = `Ending a transaction of "${epoch.producer.transactionalId}" (${verdict})`;
+    const doing = `Ending a transaction of "${epoch.producer.transactionalId}" (${outcome})`;
     let mayHaveEnded = false;
     epoch.mayBeOpen = true;
     try {
       const answer = await coordinator.request({
         doing,
-        request: endTransactionRequest(epoch.producer, verdict === 'commit'),
+        request: endTransactionRequest(epoch.producer, outcome === 'commit'),
         codesOf: ({ code }) => [code],
         onUnknownEffect: () => {
           mayHaveEnded = true;
@@ -83,7 +84,7 @@ export class KafkaTransaction implements TransactionOperations {
         },
       });
       epoch.onTransactionEnded(answer);
-      return this.#endingFor(verdict, answer.code, doing, mayHaveEnded);
+      return this.#resultOf(outcome, answer.code, doing, mayHaveEnded);
     } catch (error) {
       epoch.markStale();
       return { kind: 'failed', error: error as Error, mayHaveEnded };
@@ -94,8 +95,8 @@ export class KafkaTransaction implements TransactionOperations {
     this.options.onOver();
   }
 
-  #endingFor(
-    verdict: TransactionOutcome,
+  #resultOf(
+    outcome: TransactionOutcome,
     code: number,
     doing: string,
     mayHaveEnded: boolean,
@@ -107,7 +108,7 @@ export class KafkaTransaction implements TransactionOperations {
     const error = errorOfCode(code, doing);
     if (code === INVALID_TXN_STATE) {
       // The coordinator has aborted the transaction: after its timeout, or for another producer.
-      if (verdict === 'commit' && epoch.producer.protocol === 'v2')
+      if (outcome === 'commit' && epoch.producer.protocol === 'v2')
         return { kind: 'fenced', error: onFenced(error, code), mayHaveEnded: false };
       return { kind: 'wrong-state', error };
     }

@@ -26,8 +26,8 @@ export function offsetCommitError(
   const refused = codes.find(({ code }) => code !== 0);
   if (refused === undefined) return missingInResponse(groupId, offsets, codes);
   const { topic, code } = refused;
-  const those = codes.filter((each) => each.code === code);
-  const partitions = those.map((each) => ({ topic: each.topic, partition: each.partition }));
+  const sameCode = codes.filter((each) => each.code === code);
+  const partitions = sameCode.map((each) => ({ topic: each.topic, partition: each.partition }));
   const names = namesOf(partitions);
   const cause = errorOfCode(code, `Group "${groupId}" refused offsets of the transaction`);
   const options = { cause, brokerCode: code };
@@ -35,7 +35,7 @@ export function offsetCommitError(
     case 'fenced':
       return new FencedError(
         partitions,
-        `The offsets of ${names} cannot be committed with the transaction: the group has moved on without this member. Abort it; whoever owns them now does the work.`,
+        `The offsets of ${names} cannot be committed with the transaction: the group has a newer generation without this member. Abort the transaction; the new owners of the partitions process the records.`,
         options,
       );
     case 'producer-fenced':
@@ -67,7 +67,7 @@ function missingInResponse(
   );
   if (missing.length === 0) return undefined;
   return new MalformedResponseError(
-    `The answer of the coordinator of group "${groupId}" says nothing of ${namesOf(missing)}, whose offsets it was given. Abort the transaction.`,
+    `The response of the coordinator of group "${groupId}" does not contain ${namesOf(missing)}, although their offsets were sent. Abort the transaction.`,
   );
 }
 

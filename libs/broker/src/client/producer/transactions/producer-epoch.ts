@@ -25,16 +25,15 @@ export class ProducerEpoch {
     producer: TransactionalProducer,
     context: SenderContext,
     channel: string,
-    link: CoordinatorClient,
+    coordinator: CoordinatorClient,
   ) {
-    const { protocol: transactionProtocol } = producer;
     this.#producer = producer;
     this.#registrar =
-      transactionProtocol === 'v2'
+      producer.protocol === 'v2'
         ? new ImplicitPartitionRegistrar(producer)
-        : new ExplicitPartitionRegistrar(producer, link, () => this.onUnknownEffect());
+        : new ExplicitPartitionRegistrar(producer, coordinator, () => this.onUnknownEffect());
     this.pipeline = new SendPipeline(
-      { ...context, transactionProtocol },
+      { ...context, transactionProtocol: producer.protocol },
       channel,
       (_, onRegistered) => this.#registrar.notify(onRegistered),
     );

@@ -119,7 +119,7 @@ export class ProducerState {
    * producer itself. Returns the new producer id and epoch if the response contains them.
    */
   async #abort(producer: TransactionalProducer): Promise<TransactionalProducer | undefined> {
-    const doing = `Aborting what "${this.transactionalId}" may have left open`;
+    const doing = `Aborting the open transaction of "${this.transactionalId}"`;
     const { code, next } = await this.coordinator.request({
       doing,
       request: endTransactionRequest(producer, false),

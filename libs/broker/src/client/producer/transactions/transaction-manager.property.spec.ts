@@ -8,17 +8,17 @@ import type { ProducerSession } from '../../../port/producer.js';
 import type { TransactionProtocol } from '../../../wire/index.js';
 import { KafkaProducer } from '../index.js';
 import { loggerInto } from '../producer-under-test.spec-support.js';
-import { TransactionalCluster, type Fate } from './transactional-cluster.spec-support.js';
+import { TransactionalCluster, type ScriptedResult } from './transactional-cluster.spec-support.js';
 
 const PARTITIONS = 2;
 
-const fate: fc.Arbitrary<Fate> = fc.oneof(
+const result: fc.Arbitrary<ScriptedResult> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.constantFrom(0, 1, 30).map((takesMs) => ({ kind: 'answered' as const, takesMs })),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'request-lost' as const }) },
-  { weight: 3, arbitrary: fc.constant({ kind: 'answer-lost' as const }) },
+  { weight: 3, arbitrary: fc.constant({ kind: 'response-lost' as const }) },
   {
     weight: 2,
     arbitrary: fc
@@ -47,7 +47,7 @@ const transaction = fc.record({
 });
 
 const plan = fc.record({
-  fates: fc.array(fate, { maxLength: 60 }),
+  script: fc.array(result, { maxLength: 60 }),
   transactions: fc.array(transaction, { minLength: 1, maxLength: 8 }),
   deliveryTimeoutMs: fc.constantFrom(400, 2_000, 120_000),
 });
@@ -55,7 +55,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 type Planned = Plan['transactions'][number];
 
 /** The records that must be readable in the end, according to the results of the producers. */
-interface Told {
+interface Reported {
   readonly values: string[][];
   offset: number | undefined;
 }
@@ -144,12 +144,15 @@ async function persistently(process: Process, planned: Planned, name: number): P
 
 async function run(
   protocol: TransactionProtocol,
-  { fates, transactions, deliveryTimeoutMs }: Plan,
+  { script, transactions, deliveryTimeoutMs }: Plan,
 ) {
   const cluster = new TransactionalCluster(protocol, { orders: [0, 1] });
-  cluster.fateOf = (_, attempt) => fates[attempt - 1] ?? { kind: 'answered' };
+  cluster.resultOf = (_, attempt) => script[attempt - 1] ?? { kind: 'answered' };
   const process = new Process(cluster, deliveryTimeoutMs);
-  const told: Told = { values: Array.from({ length: PARTITIONS }, () => []), offset: undefined };
+  const reported: Reported = {
+    values: Array.from({ length: PARTITIONS }, () => []),
+    offset: undefined,
+  };
   let isUndecided = false;
   const working = (async () => {
     const last: Planned = {
@@ -160,10 +163,10 @@ async function run(
     for (const [at, planned] of [...transactions, last].entries()) {
       const name = at + 1;
       if (!(await persistently(process, planned, name))) continue;
-      if (planned.withOffsets) told.offset = name;
+      if (planned.withOffsets) reported.offset = name;
       for (const [index, { partitions }] of planned.sends.entries())
         for (const [position, partition] of partitions.entries())
-          told.values[partition]?.push(`${name}.${index}.${position}`);
+          reported.values[partition]?.push(`${name}.${index}.${position}`);
     }
     await process.producer.close();
   })().catch((error: unknown) => {
@@ -172,7 +175,7 @@ async function run(
   });
   await cluster.runtime.advance(600_000);
   await working;
-  return { cluster, told, isUndecided };
+  return { cluster, reported, isUndecided };
 }
 
 describe.each(['v1', 'v2'] as const)(
@@ -182,13 +185,13 @@ describe.each(['v1', 'v2'] as const)(
       let undecided = 0;
       await fc.assert(
         fc.asyncProperty(plan, async (given) => {
-          const { cluster, told, isUndecided } = await run(protocol, given);
+          const { cluster, reported, isUndecided } = await run(protocol, given);
           if (isUndecided) return void undecided++;
           for (let partition = 0; partition < PARTITIONS; partition++)
             expect(cluster.coordinator.committed(`orders/${partition}`)).toEqual(
-              told.values[partition],
+              reported.values[partition],
             );
-          expect(cluster.coordinator.committedOffset).toBe(told.offset);
+          expect(cluster.coordinator.committedOffset).toBe(reported.offset);
           // A delayed request may have opened a transaction again, which stays empty.
           expect(cluster.coordinator.undecided).toEqual([]);
         }),

@@ -23,7 +23,7 @@ export class TransactionManager {
   readonly #coordinator: CoordinatorClient;
   readonly #state: ProducerState;
   readonly #channel: string;
-  #group: { readonly groupId: string; readonly link: CoordinatorClient } | undefined;
+  #group: { readonly groupId: string; readonly coordinator: CoordinatorClient } | undefined;
   #epoch: ProducerEpoch | undefined;
   #isBeginning = false;
   #current: TransactionLifecycle | undefined;
@@ -34,6 +34,7 @@ export class TransactionManager {
     private readonly transactionalId: string,
     private readonly producerId: string,
   ) {
+    // Requests to coordinators must not wait behind produce requests, so they have a channel of their own.
     this.#channel = `transaction:${producerId}`;
     this.#coordinator = new CoordinatorClient(context, this.#channel, {
       name: `the transactional id "${transactionalId}"`,
@@ -69,7 +70,7 @@ export class TransactionManager {
     const ended = this.#current?.close() ?? Promise.resolve();
     await within(runtime, timeoutMs, ended, () => reason).catch(() => undefined);
     this.#coordinator.close(reason);
-    this.#group?.link.close(reason);
+    this.#group?.coordinator.close(reason);
     this.#epoch?.pipeline.close(reason);
     this.context.cluster.closeChannel(this.#channel, reason);
   }
@@ -96,7 +97,7 @@ export class TransactionManager {
 
   #retire(epoch: ProducerEpoch): void {
     this.#epoch = undefined;
-    epoch.pipeline.close(new ClosedError('The transaction is over.'));
+    epoch.pipeline.close(new ClosedError('The transaction has ended.'));
   }
 
   /**
@@ -105,13 +106,13 @@ export class TransactionManager {
    */
   #groupCoordinator(groupId: string): CoordinatorClient {
     if (this.#group?.groupId !== groupId) {
-      const link = new CoordinatorClient(this.context, this.#channel, {
+      const coordinator = new CoordinatorClient(this.context, this.#channel, {
         name: `group "${groupId}"`,
         find: findCoordinatorRequest(groupId),
         requestKind: 'transactionOffsets',
       });
-      this.#group = { groupId, link };
+      this.#group = { groupId, coordinator };
     }
-    return this.#group.link;
+    return this.#group.coordinator;
   }
 }

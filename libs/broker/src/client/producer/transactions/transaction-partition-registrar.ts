@@ -29,7 +29,7 @@ export function assignProducerId(
 
 function sequenceUnusable(topic: string, partition: number): RefusedError {
   return new RefusedError(
-    `Records of unknown fate went before on partition ${partition} of "${topic}": nothing can be written there behind them. Abort the transaction.`,
+    `Partition ${partition} of "${topic}" has earlier records with an unknown result, so nothing can be written after them. Abort the transaction.`,
     false,
   );
 }

@@ -18,10 +18,10 @@ import { SequencedLog } from '../sequenced-log.spec-support.js';
 import { CoordinatorModel } from './coordinator-model.spec-support.js';
 
 /** The scripted result of one request to a coordinator or to a leader. */
-export type Fate =
+export type ScriptedResult =
   | { readonly kind: 'answered'; readonly takesMs?: number }
   | { readonly kind: 'request-lost' }
-  | { readonly kind: 'answer-lost' }
+  | { readonly kind: 'response-lost' }
   | { readonly kind: 'late'; readonly arrivesAfterMs: number }
   /** The broker refuses the request, which has no effect. */
   | { readonly kind: 'code'; readonly code: number };
@@ -49,27 +49,27 @@ export class TransactionalCluster implements ClusterClient {
    * Scripts the requests in the order in which they are sent; `name` is the API name of the
    * protocol.
    */
-  fateOf: (name: string, attempt: number) => Fate = () => ({ kind: 'answered' });
+  resultOf: (name: string, attempt: number) => ScriptedResult = () => ({ kind: 'answered' });
 
   constructor(protocol: TransactionProtocol, topics?: Readonly<Record<string, readonly number[]>>) {
     this.coordinator = new CoordinatorModel(protocol);
     this.#inner = new ScriptedProduceCluster(topics);
     if (protocol === 'v2') this.upgrade();
     this.#inner.script = () => {
-      const fate = this.#next('Produce', -1);
+      const result = this.#next('Produce', -1);
       const fails = new ConnectionError('cut');
       const on = (asked: ReceivedPartition) => this.#append(asked);
-      switch (fate.kind) {
+      switch (result.kind) {
         case 'answered':
-          return { on, takesMs: fate.takesMs };
-        case 'answer-lost':
+          return { on, takesMs: result.takesMs };
+        case 'response-lost':
           return { on, fails };
         case 'late':
-          return { on, fails, arrivesAfterMs: fate.arrivesAfterMs };
+          return { on, fails, arrivesAfterMs: result.arrivesAfterMs };
         case 'request-lost':
           return { on: () => ({ writes: false }), fails };
         case 'code':
-          return { on: () => ({ code: fate.code, writes: false }) };
+          return { on: () => ({ code: result.code, writes: false }) };
       }
     };
   }
@@ -129,30 +129,30 @@ export class TransactionalCluster implements ClusterClient {
         .string('node')
         .int32(1)
         .toBuffer();
-    const fate = this.#next(apiName, this.coordinator.epochIn(apiKey, new Reader(body)));
+    const result = this.#next(apiName, this.coordinator.epochIn(apiKey, new Reader(body)));
     const effect = (): Buffer => this.coordinator.handle(apiKey, new Reader(body));
-    switch (fate.kind) {
+    switch (result.kind) {
       case 'answered': {
         const answer = effect();
-        if (fate.takesMs !== undefined) await sleep(this.runtime, fate.takesMs);
+        if (result.takesMs !== undefined) await sleep(this.runtime, result.takesMs);
         return answer;
       }
-      case 'answer-lost':
+      case 'response-lost':
         effect();
         throw new ConnectionError('cut');
       case 'late':
-        this.runtime.setTimer(() => void effect(), fate.arrivesAfterMs);
+        this.runtime.setTimer(() => void effect(), result.arrivesAfterMs);
         throw new ConnectionError('cut');
       case 'request-lost':
         throw new ConnectionError('cut');
       case 'code':
-        return this.coordinator.refusal(apiKey, new Reader(body), fate.code);
+        return this.coordinator.refusal(apiKey, new Reader(body), result.code);
     }
   }
 
-  #next(name: string, epoch: number): Fate {
+  #next(name: string, epoch: number): ScriptedResult {
     this.received.push({ name, epoch });
-    return this.fateOf(name, this.received.length);
+    return this.resultOf(name, this.received.length);
   }
 
   /** Writes only into the open transaction, as brokers do since Kafka 3.6. */
