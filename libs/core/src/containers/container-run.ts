@@ -10,12 +10,12 @@ import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';
 import type { JoinSlots } from './lifecycle/join-slots.js';
 
 /**
- * Sessions bound themselves; these limits hold even if one does not. `close` counts after the drain:
- * 5 s for the last commit, and the time to leave the group.
+ * Time limits beyond those of the sessions, in case a session does not keep its own. `close` counts
+ * after the drain: 5 s for the last commit, and the time to leave the group.
  */
 const TIMEOUTS_MS = { pause: 15_000, resume: 15_000, close: 16_000 } as const;
 
-/** What draining left behind, and what went wrong meanwhile. */
+/** Report of a drain, with the errors of the sessions. */
 export interface ContainerDrain extends DrainReport {
   readonly errors: readonly Error[];
 }
@@ -28,9 +28,12 @@ export interface ContainerRunOptions {
   readonly onStatus: () => void;
 }
 
-/** The sessions of a container between one start and the stop that follows. Never started again. */
+/**
+ * The sessions of a container between one start and the stop that follows. A run is never started
+ * again.
+ */
 export class ContainerRun {
-  /** Resolves once all sessions have joined; rejects when the run ends before. */
+  /** Resolves once all sessions have joined; rejects if the run ends before. */
   readonly joined: Promise<void>;
   readonly #ending = new AbortController();
   readonly #failures = new Map<ConsumingSession, SessionView['failure']>();
@@ -53,7 +56,7 @@ export class ContainerRun {
     }));
   }
 
-  /** Does nothing while the sessions are closing: they hand out nothing any more. */
+  /** Does nothing while the sessions are closing, since they hand out nothing any more. */
   async pause(reason: PauseReason): Promise<void> {
     if (!this.#closing) await this.#onEach('pause', (session) => session.pause(reason));
   }
@@ -62,14 +65,17 @@ export class ContainerRun {
     if (!this.#closing) await this.#onEach('resume', async (session) => session.resume(reason));
   }
 
-  /** Of the session that has the partition; false where none waits for a decision. */
+  /**
+   * Passes the decision to the session that owns the partition. Returns false if no record waits
+   * for one.
+   */
   decide(place: DecisionPlace, decision: Decision): boolean {
     return !this.#closing && this.sessions.some((session) => session.decide(place, decision));
   }
 
   /**
-   * Drains the sessions and leaves the group. Memoised: the first deadline holds. Never rejects: a
-   * session that does counts as incomplete.
+   * Drains the sessions and leaves the group. The first deadline holds, and every call gets the
+   * same report. Never rejects: a session that does counts as incomplete.
    */
   close(drainMs: number): Promise<ContainerDrain> {
     this.#ending.abort();

@@ -19,7 +19,7 @@ export interface MessageContainerOptions {
   readonly groupId: string;
   /** 0 is the main container. */
   readonly tier: number;
-  /** Sessions, each a member of the group with partitions of its own. */
+  /** Number of sessions. Each is a member of the group with partitions of its own. */
   readonly concurrency: number;
   readonly circuitBreaker: CircuitBreakerSlot;
   readonly openSession: (index: number) => ConsumingSession;
@@ -34,7 +34,7 @@ const NOTHING_TO_CLOSE: ContainerDrain = Object.freeze({
   errors: [],
 });
 
-/** Everything that reads one topic for one binding. It knows no states: LifecycleManager does. */
+/** Reads one topic for one binding. LifecycleManager knows the state, the container does not. */
 export class MessageContainer {
   readonly id: string;
   readonly topic: string;
@@ -58,8 +58,8 @@ export class MessageContainer {
   }
 
   /**
-   * Begins to join with fresh sessions and returns: how far they are is in `status`. A broker that
-   * cannot be reached is no reason to fail; options that the driver refuses are.
+   * Opens sessions, which begin to join, and returns; `status` shows their progress. Rejects if the
+   * driver refuses an option, but not if a broker is unreachable.
    */
   async start(): Promise<void> {
     if (this.#run) throw new Error(`Container '${this.id}' was started already. Close it first.`);
@@ -76,31 +76,34 @@ export class MessageContainer {
     });
   }
 
-  /** False before a start, and after a close. */
+  /** False before a start and after a close. */
   get isStarted(): boolean {
     return this.#run !== undefined;
   }
 
-  /** Resolves once every session has joined; rejects with ClosedError when the container is stopped before. */
+  /**
+   * Resolves once every session has joined; rejects with ClosedError if the container is stopped
+   * before.
+   */
   async joined(): Promise<void> {
     if (!this.#run) throw new ClosedError(`Container '${this.id}' is not started.`);
     await this.#run.joined;
   }
 
-  /** Afterwards no record reaches a handler; all sessions are paused even if one of them fails to be. */
+  /** Pauses all sessions, even if one of them fails to. Afterwards no record reaches a handler. */
   async pause(reason: PauseReason): Promise<void> {
     await this.#run?.pause(reason);
   }
 
-  /** Takes one reason away. The others hold. */
+  /** Removes one reason. The others stay. */
   async resume(reason: PauseReason): Promise<void> {
     await this.#run?.resume(reason);
   }
 
   /**
-   * What becomes of the record that a partition with the pause reason `strict` waits for; where its
-   * offset is given, also of one that holds its partition to be tried again. False where this
-   * container has no such partition: another process may have it by now.
+   * Decides about the record that a partition with the pause reason `strict` waits for. With its
+   * offset, it may also be a record that holds its partition for its next attempt. Returns false if
+   * this container has no such partition: another process may own it by now.
    */
   decide(place: DecisionPlace, decision: Decision): boolean {
     return this.#run?.decide(place, decision) ?? false;
@@ -122,7 +125,7 @@ export class MessageContainer {
     return aggregate(this.#run?.views ?? [], this.#stoppedSince);
   }
 
-  /** Over all starts; at any moment received = the sum of all others. */
+  /** Counts over all starts. At any moment, `received` is the sum of all others. */
   get counts(): RecordCounts {
     return this.#ledger.counts;
   }
@@ -149,7 +152,7 @@ export class MessageContainer {
     });
   }
 
-  /** Without an await in between: a shutdown that begins now sees all of them or none. */
+  /** Opens all sessions in one synchronous step, so that a shutdown sees all of them or none. */
   #openSessions(): { readonly opened: readonly ConsumingSession[]; readonly refusal?: Error } {
     const opened: ConsumingSession[] = [];
     try {

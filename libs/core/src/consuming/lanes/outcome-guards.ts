@@ -14,7 +14,7 @@ const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'handed-back',
 ]);
 
-/** Whatever a processor gives back: only a known word may move the watermark. */
+/** Only a known kind of outcome may move the watermark, whatever a processor returns. */
 export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }

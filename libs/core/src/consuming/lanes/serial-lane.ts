@@ -9,16 +9,19 @@ import { PartitionLane } from './partition-lane.js';
 import { PollIntervalSafetyValve } from './poll-interval-safety-valve.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
 
-/** Hands out the records of its partition one after the other, or slice by slice. One that is set back holds them all. */
+/**
+ * Hands out the records of its partition one after the other, or slice by slice. A record that
+ * fails blocks all later ones.
+ */
 export class SerialLane extends PartitionLane {
   #isWorking = false;
   #hasProgress = false;
   #running: LaneDelivery | readonly LaneDelivery[] | undefined;
-  /** Of the slice that the processor takes in stretches: what it has not come to yet. */
+  /** Records of the slice that no segment has contained yet. */
   #slice: readonly LaneDelivery[] = [];
-  /** When the slice began: milliseconds since 1970. */
+  /** Start of the slice, in milliseconds since 1970. */
   #sliceAt = 0;
-  /** The same by the monotonic clock. */
+  /** Start of the slice by the monotonic clock. */
   #sliceSince = 0;
   #backoff: Backoff | undefined;
   #previousHandlers: readonly LaneDelivery[];
@@ -46,7 +49,7 @@ export class SerialLane extends PartitionLane {
   processPending(): void {
     if (this.#isWorking || this.waitsForDueTime) return;
     if (this.isOpen && this.pending.size > 0) this.#work().catch(this.#onInternalError);
-    // Nothing but records that were done already: the watermark has passed them.
+    // The watermark has passed records that an earlier owner completed.
     else if (this.isOpen && this.commitPoint()) this.parts.committer.request(this);
   }
 
@@ -71,11 +74,12 @@ export class SerialLane extends PartitionLane {
       this.#sliceSince = runtime.monotonic();
       if (processor.processSlice) await this.#workOnSlice();
       else {
-        // Inlined, and awaiting real promises only: a promise for each record would cost more than all else.
+        // Inlined, and awaits only real promises: a promise per record would cost more than
+        // everything else.
         for (let left = settings.maxPollRecords; left > 0 && this.mayTake(); left--) {
           const delivery = this.#take();
           let outcome: Outcome;
-          // A handler that answers at once leaves others no time: the clock need not be asked.
+          // A handler that returns at once lets no time pass, so the clock is not read.
           let mayBeLate = false;
           try {
             const answer = processor.process(delivery);
@@ -100,14 +104,17 @@ export class SerialLane extends PartitionLane {
     this.#isWorking = false;
   }
 
-  /** What was read long ago, and waited for those before it, has its time from here on. */
+  /** Starts the retry budget of a record with its slice, not with the poll. */
   #take(): LaneDelivery {
     const delivery = this.pending.take();
     delivery.readyAt(this.#sliceAt, this.#sliceSince);
     return delivery;
   }
 
-  /** Stretch by stretch: nothing of what is left is called off, too late or behind a record that stays. */
+  /**
+   * Hands out the slice segment by segment, so that a pause, a timeout or an unfinished record
+   * stops the rest.
+   */
   async #workOnSlice(): Promise<void> {
     const slice: LaneDelivery[] = [];
     this.#slice = slice;
@@ -126,7 +133,7 @@ export class SerialLane extends PartitionLane {
     if (this.isIdleAwaited) this.#becomeIdle();
   }
 
-  /** Behind a record that stays in its place nothing of the slice is begun. */
+  /** Gives the rest of the slice back if a record of the segment is not finished. */
   #concludeSegment(outcomes: readonly Outcome[]): void {
     const segment = this.#slice.slice(0, outcomes.length);
     const unfinished: number[] = [];
@@ -138,7 +145,7 @@ export class SerialLane extends PartitionLane {
     this.#slice = this.#slice.slice(segment.length);
     if (unfinished.length === 0) return;
     this.#giveBackSlice();
-    // The lane is rewound to the first that is unfinished, so that one goes last.
+    // The lane ends at the first unfinished record, so that one is handled last.
     for (const index of unfinished.toReversed())
       this.#conclude(segment[index] as LaneDelivery, outcomes[index] ?? missingOutcome(), {
         isFirst: index === unfinished[0],
@@ -150,14 +157,14 @@ export class SerialLane extends PartitionLane {
       const answer = this.parts.processor.processSlice?.(slice) ?? [];
       const outcomes = (isPending(answer) ? await this.#watchedSlice(slice, answer) : answer) ?? [];
       if (outcomes.length > 0 || !this.isOpen || slice[0]?.isCancelled) return outcomes;
-      // It would come to nothing the next time, too.
+      // A processor without an outcome would return none the next time, too.
       return [missingOutcome()];
     } catch (error) {
       return slice.map(() => failedOutcome(error));
     }
   }
 
-  /** It is read again, and so is what waits behind it. */
+  /** Rewinds to the rest of the slice, which is read again with all later records. */
   #giveBackSlice(): void {
     const [first] = this.#slice;
     if (!first) return;
@@ -172,14 +179,14 @@ export class SerialLane extends PartitionLane {
     for (const delivery of deliveries) delivery.end();
   }
 
-  /** What is left of the slice, in another one. */
+  /** Reads the rest of the slice again, in another slice. */
   #redeliverRest(): void {
     this.#giveBackSlice();
     this.dropWaiting();
     this.pausePartition({ kind: 'slice-cut' });
   }
 
-  /** From here on others have a turn while the handler runs. */
+  /** Marks the delivery as running, because others get a turn from now on. */
   #watched(delivery: LaneDelivery, answer: PromiseLike<Outcome>): PromiseLike<Outcome> {
     this.#running = delivery;
     delivery.begin(this.parts.runtime.monotonic());
@@ -205,14 +212,17 @@ export class SerialLane extends PartitionLane {
     if (commits.after === 'record') committer.request(this);
   }
 
-  /** The partition waits, and goes on at this record: nothing overtakes it. */
+  /** Rewinds to this record and pauses the partition, so that nothing overtakes it. */
   #rewindAndPause({ record }: LaneDelivery, unfinished: UnfinishedResult, isFirst: boolean): void {
     this.dropWaiting();
     this.tracker.rewindTo(record.offset);
     if (isFirst) this.pausePartition(pauseFor(unfinished, (this.#backoff ??= this.newBackoff())));
   }
 
-  /** It took too long: what is done of it is committed, the rest is given back, to come in another one. */
+  /**
+   * Ends a slice that takes too long: commits what is done, and gives the rest back for another
+   * slice.
+   */
   async #cutSlice(): Promise<void> {
     if (!this.isOpen || this.pending.size + this.#slice.length === 0) return;
     const { counters, committer } = this.parts;
@@ -223,7 +233,10 @@ export class SerialLane extends PartitionLane {
     else this.#giveBackSlice();
   }
 
-  /** A mistake of our own must not end the partition silently: it is held, told and tried again. */
+  /**
+   * Pauses the partition and tries again, because an internal error must not end the partition
+   * silently.
+   */
   readonly #onInternalError = (error: unknown): void => {
     this.#isWorking = false;
     const inHand = new Set([...this.running, ...this.#slice]);

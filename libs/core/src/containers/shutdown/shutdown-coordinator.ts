@@ -11,7 +11,7 @@ import type { ContainerRegistry } from '../container-registry.js';
 import { failuresOf } from './collect-failures.js';
 import type { LifecycleManager } from '../lifecycle/lifecycle-manager.js';
 
-/** For a command of an operator that is under way on a binding. */
+/** Time for a command of an operator that is under way on a binding. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
 export interface ShutdownOptions {
@@ -20,14 +20,16 @@ export interface ShutdownOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Runtime;
   readonly logger: DriverLogger;
-  /** For the running handlers of all bindings together. */
+  /** Time for the running handlers of all bindings together. */
   readonly drainTimeoutMs: () => number;
 }
 
 export interface BindingShutdown {
   readonly binding: string;
   readonly cluster: string;
-  /** False when handlers were still running, or nobody can tell; their records are delivered again. */
+  /**
+   * False if handlers were still running or the result is unknown. Their records are redelivered.
+   */
   readonly complete: boolean;
   /** Positions only, never a payload. */
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
@@ -36,7 +38,7 @@ export interface BindingShutdown {
 
 export interface ShutdownReport {
   readonly durationMs: number;
-  /** Everything was finished, committed and left. */
+  /** True if everything was finished and committed, and all groups were left. */
   readonly complete: boolean;
   readonly bindings: readonly BindingShutdown[];
 }
@@ -58,7 +60,7 @@ export class ShutdownCoordinator {
 
   constructor(private readonly options: ShutdownOptions) {}
 
-  /** Every call gets the same report, whoever comes first. */
+  /** Starts the shutdown. Every call gets the same report. */
   drain(): Promise<ShutdownReport> {
     this.#draining ??= this.#shutDown();
     return this.#draining;
@@ -98,7 +100,7 @@ export class ShutdownCoordinator {
     };
   }
 
-  /** A command that is under way on the binding ends first. */
+  /** Waits for a command that is under way on the binding. */
   async #forget({
     bindingName: name,
     cluster,
@@ -154,7 +156,7 @@ export class ShutdownCoordinator {
   }
 }
 
-/** An operator destroyed it at the same time. */
+/** An operator destroyed the binding at the same time. */
 function isAlreadyDestroyed(error: unknown): boolean {
   return (
     error instanceof BindingNotFoundException ||
