@@ -59,8 +59,8 @@ async function testBedWith(
   return { ...bus, broker, runtime, handled, done, write, members };
 }
 
-describe('a binding on a broker', () => {
-  it('has as many members as its concurrency, with disjoint partitions that are all of the topic', async () => {
+describe('a binding on the memory broker', () => {
+  it('has as many members as its concurrency, which own all partitions of the topic', async () => {
     const { add, lifecycle, done, members } = await testBedWith();
     const { mainContainer } = add(binding('orders', { ...quick, concurrency: 3 }));
     await lifecycle.start('orders');
@@ -95,7 +95,7 @@ describe('a binding on a broker', () => {
     await done(lifecycle.destroy('orders'));
   });
 
-  it('is not hurt by a retry topic that does not exist, and needs its own', async () => {
+  it('works without a retry topic, and needs its main topic', async () => {
     const { add, lifecycle, connector, runtime, done } = await testBedWith();
     const { retryTierContainers } = add(binding('orders', { ...quick, tiers: [tier(1)] }));
     await lifecycle.start('orders');
@@ -115,7 +115,7 @@ describe('a binding on a broker', () => {
     await done(Promise.all([lifecycle.destroy('orders'), lifecycle.destroy('payments')]));
   });
 
-  it('starts while the broker cannot be reached, is DOWN until it can, and stops in bounded time', async () => {
+  it('starts while the broker is unreachable, is DOWN until it answers, and stops in bounded time', async () => {
     const { add, lifecycle, connector, broker, runtime, done } = await testBedWith();
     const cable = broker.faults.unplug({ clientId: 'bus' });
     const { mainContainer } = add(binding('orders', quick));
@@ -170,7 +170,7 @@ describe('a binding on a broker', () => {
     await done(second.lifecycle.destroy('orders'));
   });
 
-  it('shuts down with the positions of handlers that did not end, and what is done committed', async () => {
+  it('reports unfinished records at shutdown, and commits what is done', async () => {
     const { add, lifecycle, shutdown, done, write, runtime, members } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,
@@ -208,7 +208,7 @@ describe('a binding on a broker', () => {
     end.mockRestore();
   });
 
-  it('shuts down with those positions, too, where what is done cannot be committed', async () => {
+  it('reports unfinished records at shutdown, too, if nothing can be committed', async () => {
     const { add, lifecycle, shutdown, done, write, broker, logger } = await testBedWith(
       ({ record }) =>
         String(record.value) === 'endless' ? new Promise<never>(() => {}) : succeeded,

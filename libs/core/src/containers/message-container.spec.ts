@@ -18,7 +18,7 @@ function containerWith(
 const calls = (bus: ReturnType<typeof containerWith>): readonly (readonly string[])[] =>
   bus.sessions.all.map((session) => session.calls);
 
-describe('starting a container', () => {
+describe('MessageContainer.start', () => {
   it('opens as many sessions as its concurrency, and has joined when all of them have', async () => {
     const gate = new Deferred();
     const bus = containerWith(3, [{}, { joins: gate.promise }]);
@@ -37,7 +37,7 @@ describe('starting a container', () => {
     expect([joined, bus.container.status.state]).toEqual([true, 'joined']);
   });
 
-  it('is not held up by a broker that cannot be reached: its status says so', async () => {
+  it('does not fail for an unreachable broker, which its status shows', async () => {
     const bus = containerWith(2, [{}, { joins: 'never' }]);
     await bus.container.start();
     await bus.runtime.settle();
@@ -53,7 +53,7 @@ describe('starting a container', () => {
     expect(bus.container.status).toMatchObject({ state: 'topic-missing', error: missing });
   });
 
-  it('closes what it opened when the driver refuses a session, and can be started again', async () => {
+  it('closes the opened sessions if the driver refuses one, and can be started again', async () => {
     const bus = containerWith(3);
     bus.sessions.refused.add('eventbus-orders-2');
     await expect(bus.container.start()).rejects.toThrow(/eventbus-orders-2 is refused/);
@@ -63,14 +63,14 @@ describe('starting a container', () => {
     await expect(bus.container.joined()).resolves.toBeUndefined();
   });
 
-  it('is refused while it runs', async () => {
+  it('rejects while the container runs', async () => {
     const { container, sessions } = containerWith();
     await container.start();
     await expect(container.start()).rejects.toThrow(/started already/);
     expect(sessions.all).toHaveLength(2);
   });
 
-  it('shows and logs a session that gives up, which its contract forbids', async () => {
+  it('shows and logs a session that gives up, against its contract', async () => {
     const bus = containerWith(1, [{ joins: Promise.reject(new TypeError('a defect')) }]);
     await bus.container.start();
     await expect(bus.container.joined()).rejects.toThrow('a defect');
@@ -78,7 +78,7 @@ describe('starting a container', () => {
     expect(bus.logger.lines).toMatchObject([{ level: 'error', context: { error: 'a defect' } }]);
   });
 
-  it('has never joined when it was stopped before, or not started', async () => {
+  it('rejects joined if the container was stopped before, or not started', async () => {
     const { container } = containerWith(1, [{ joins: 'never' }]);
     await expect(container.joined()).rejects.toBeInstanceOf(ClosedError);
     await container.start();
@@ -89,8 +89,8 @@ describe('starting a container', () => {
   });
 });
 
-describe('pausing a container', () => {
-  it('pauses every session even if one fails to, and says which reasons hold', async () => {
+describe('MessageContainer.pause', () => {
+  it('pauses every session even if one fails, and shows the reasons', async () => {
     const bus = containerWith(2, [{ pause: () => Promise.reject(new Error('no commit')) }]);
     await bus.container.start();
     await expect(bus.container.pause('operator')).rejects.toThrow(/could not pause.*no commit/);
@@ -100,7 +100,7 @@ describe('pausing a container', () => {
     expect(bus.sessions.all.every(({ pauses }) => pauses.has('circuit'))).toBe(true);
   });
 
-  it('gives up on a session that does not answer', async () => {
+  it('times out if a session does not answer', async () => {
     const bus = containerWith(2, [{ pause: never }]);
     await bus.container.start();
     const pausing = bus.container.pause('operator');
@@ -109,7 +109,7 @@ describe('pausing a container', () => {
     await expect(pausing).rejects.toThrow(/did not pause within 15000 ms/);
   });
 
-  it('leaves alone what is being closed: it hands out nothing any more', async () => {
+  it('does nothing while the container closes', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     const closing = bus.container.close(1_000);
@@ -120,8 +120,8 @@ describe('pausing a container', () => {
   });
 });
 
-describe('closing a container', () => {
-  it('reports what its sessions abandoned, and what failed meanwhile', async () => {
+describe('MessageContainer.close', () => {
+  it('reports the records its sessions abandoned, and the errors', async () => {
     const left = { topic: 'orders.events', partition: 1, offset: 42 };
     const bus = containerWith(3, [
       { close: async () => ({ complete: false, abandoned: [left] }) },
@@ -136,7 +136,7 @@ describe('closing a container', () => {
     ]);
   });
 
-  it('happens once: who comes second gets the same report, and the first deadline holds', async () => {
+  it('runs once: a second call gets the same report, and the first deadline holds', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     const [first, second] = [bus.container.close(1_000), bus.container.close(5)];
@@ -144,7 +144,7 @@ describe('closing a container', () => {
     expect(calls(bus)).toEqual([['start', 'close 1000']]);
   });
 
-  it('waits 16 s longer than the drain for a session that breaks its word', async () => {
+  it('waits 16 s longer than the drain for a session that does not answer', async () => {
     const bus = containerWith(1, [{ close: never }]);
     await bus.container.start();
     const closing = bus.container.close(1_000);
@@ -152,13 +152,13 @@ describe('closing a container', () => {
     expect(await closing).toMatchObject({ complete: false, errors: [{ operation: 'close' }] });
   });
 
-  it('has nothing to close before it was started', async () => {
+  it('does nothing before a start', async () => {
     const { container, sessions } = containerWith();
     expect(await container.close(1_000)).toEqual({ complete: true, abandoned: [], errors: [] });
     expect(sessions.all).toEqual([]);
   });
 
-  it('closes every session even if one refuses or hangs, and can be started again', async () => {
+  it('closes every session even if one rejects or hangs, and allows another start', async () => {
     const scripts = [{ close: () => Promise.reject(new Error('no')) }, { close: never }];
     const bus = containerWith(3, scripts);
     await bus.container.start();
@@ -174,7 +174,7 @@ describe('closing a container', () => {
     expect(bus.container.status.state).toBe('joined');
   });
 
-  it('starts again with fresh sessions, and without the old pauses', async () => {
+  it('allows another start with new sessions, and without the old pauses', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     await bus.container.pause('operator');
@@ -195,7 +195,7 @@ describe('closing a container', () => {
   });
 });
 
-describe('what a container tells', () => {
+describe('MessageContainer', () => {
   it('sums the counts of its sessions over all its starts', async () => {
     const bus = containerWith(2);
     const counted = {
@@ -235,7 +235,7 @@ describe('what a container tells', () => {
     });
   });
 
-  it('tells its listeners of every change, and survives one that throws', async () => {
+  it('notifies its listeners of every change, and survives one that throws', async () => {
     const bus = containerWith(1);
     const seen: string[] = [];
     bus.container.onStatus(() => {
@@ -252,10 +252,10 @@ describe('what a container tells', () => {
   });
 });
 
-describe('a decision about the record that a partition waits for', () => {
+describe('MessageContainer.decide', () => {
   const partition = { topic: 'orders.events', partition: 3 };
 
-  it('reaches the session that has the partition', async () => {
+  it('reaches the session that owns the partition', async () => {
     const bus = containerWith(2);
     await bus.container.start();
     bus.sessions
@@ -265,7 +265,7 @@ describe('a decision about the record that a partition waits for', () => {
     expect(calls(bus)).toEqual([['start'], ['start', 'decide orders.events-3 skip']]);
   });
 
-  it('reaches it with the offset that is meant', async () => {
+  it('passes the offset on', async () => {
     const bus = containerWith(1);
     await bus.container.start();
     bus.sessions
@@ -275,7 +275,7 @@ describe('a decision about the record that a partition waits for', () => {
     expect(bus.container.decide({ ...partition, offset: 7 }, 'skip')).toBe(true);
   });
 
-  it('finds nothing to decide where no session waits, before a start and while it closes', async () => {
+  it('returns false if no session waits, before a start and during a close', async () => {
     const bus = containerWith(1);
     expect(bus.container.decide(partition, 'retry')).toBe(false);
     await bus.container.start();

@@ -42,14 +42,14 @@ const slices = (say: (what: string) => void): RecordProcessor => ({
   },
 });
 
-describe('a record that is done', () => {
-  it('is committed while the next ones run, by MANUAL_IMMEDIATE', async () => {
+describe('a completed record', () => {
+  it('is committed while the next ones run, with MANUAL_IMMEDIATE', async () => {
     const course = await courseOf(4, { ackMode: 'MANUAL_IMMEDIATE' });
     expect(course.slice(0, 4)).toEqual(['0', '1', '2', '3']);
     expect(course.at(-1)).toBe('stored 4');
   });
 
-  it('is committed before the next one begins, where commits are strict', async () => {
+  it('is committed before the next one begins, with strict commits', async () => {
     expect(await courseOf(3, { ackMode: 'MANUAL_IMMEDIATE', strictCommits: true })).toEqual([
       '0',
       'stored 1',
@@ -60,12 +60,12 @@ describe('a record that is done', () => {
     ]);
   });
 
-  it('is committed with its slice, and that before the next one begins, by strict MANUAL', async () => {
+  it('is committed with its slice before the next slice begins, with strict MANUAL', async () => {
     const settings = { ackMode: 'MANUAL', strictCommits: true, maxPollRecords: 2 } as const;
     expect(await courseOf(4, settings)).toEqual(['0', '1', 'stored 2', '2', '3', 'stored 4']);
   });
 
-  it('is committed before the next of its key begins, where commits are strict', async () => {
+  it('is committed before the next record of its key begins, with strict commits', async () => {
     const processing = { by: 'key', maxConcurrency: 4 } as const;
     const settings = { processing, strictCommits: true } as const;
     expect(await courseOf(2, settings)).toEqual(['0', 'stored 1', '1', 'stored 2']);
@@ -75,17 +75,17 @@ describe('a record that is done', () => {
 describe('a slice of a BATCH listener', () => {
   const batch = { listenerType: 'BATCH', maxPollRecords: 2 } as const;
 
-  it('is committed as a whole, before the next one begins, by MANUAL_IMMEDIATE', async () => {
+  it('is committed as a whole before the next one begins, with MANUAL_IMMEDIATE', async () => {
     const course = ['0', '1', 'stored 2', '2', '3', 'stored 4'];
     expect(await courseOf(4, { ...batch, ackMode: 'MANUAL_IMMEDIATE' })).toEqual(course);
   });
 
-  it('is so, too, where one call takes it', async () => {
+  it('is committed as a whole, too, if one call takes the whole slice', async () => {
     const settings = { ackMode: 'MANUAL_IMMEDIATE', maxPollRecords: 2 } as const;
     expect(await courseOf(4, settings, slices)).toEqual(['0-1', 'stored 2', '2-3', 'stored 4']);
   });
 
-  it('is committed while the next one runs, by MANUAL', async () => {
+  it('is committed while the next one runs, with MANUAL', async () => {
     const course = await courseOf(4, { ...batch, ackMode: 'MANUAL' });
     expect(course.indexOf('stored 2')).toBeGreaterThan(course.indexOf('2'));
     expect(course.at(-1)).toBe('stored 4');
@@ -107,7 +107,7 @@ describe('a wait for a commit', () => {
   });
 });
 
-describe('the safety valve', () => {
+describe('PollIntervalSafetyValve in a lane', () => {
   const batch = { listenerType: 'BATCH', maxPollIntervalMs: 10_000, maxPollRecords: 5 } as const;
 
   /** Handlers of three seconds each. */
@@ -199,7 +199,7 @@ describe('the safety valve', () => {
   }
 
   it.each(['BATCH', 'SINGLE'] as const)(
-    'leaves a slice of a %s listener alone that is within its time',
+    'does not cut a slice of a %s listener that is within its time',
     async (listenerType) => {
       const { testBed, member } = await slow({ listenerType, maxPollIntervalMs: 60_000 });
       expect(member.session.counts).toMatchObject({ slicesCut: 0, handedBack: 0 });

@@ -88,8 +88,8 @@ class Bench {
 const of = (...partitions: number[]): TopicPartition[] =>
   partitions.map((partition) => ({ topic: 't', partition }));
 
-describe('the committer', () => {
-  it('has one commit under way; what is done meanwhile joins the next one', async () => {
+describe('Committer', () => {
+  it('keeps one commit in flight, and puts later progress into the next one', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const first = new Deferred();
@@ -105,7 +105,7 @@ describe('the committer', () => {
     expect([zero.confirmed, one.confirmed]).toEqual([4, 9]);
   });
 
-  it('retries what was refused for now, with the newest offset, and tells the trouble and its end', async () => {
+  it('repeats a refused commit with the newest offset, and reports the error and its end', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -132,7 +132,7 @@ describe('the committer', () => {
     expect(bench.sent).toEqual(['2:1', '0:1 1:1', '1:1']);
   });
 
-  it('drops what is fenced because it is no longer ours', async () => {
+  it('drops the commit of a partition that is fenced and no longer owned', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.owned.delete(0);
@@ -143,7 +143,7 @@ describe('the committer', () => {
     expect(bench.troubles).toEqual([]);
   });
 
-  it('does not believe a fence while the partition is ours', async () => {
+  it('repeats a fenced commit while the partition is still owned', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new FencedError(of(0, 7), '7 is not yours, 0 had no answer'));
@@ -152,7 +152,7 @@ describe('the committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('asks rarely where asking again hardly helps, and never gives up', async () => {
+  it('repeats a commit rarely after a non-retriable error, and never gives up', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(...Array.from({ length: 3 }, () => new AuthorizationError('no right')));
@@ -163,7 +163,7 @@ describe('the committer', () => {
     expect(zero.confirmed).toBe(1);
   });
 
-  it('flushes: waits for what is under way and what joins it, but not for ever', async () => {
+  it('flush waits for the commit in flight and the one after it, within its timeout', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const answer = new Deferred();
@@ -180,7 +180,7 @@ describe('the committer', () => {
     await expect(bench.committer.flush([zero], 500)).resolves.toBe(true);
   });
 
-  it('flushes some partitions without waiting for others that always have more to commit', async () => {
+  it('flush does not wait for partitions that always have more to commit', async () => {
     const bench = new Bench();
     bench.takesMs = 6;
     const [busy, leaving] = [new Progress(0), new Progress(1)];
@@ -197,7 +197,7 @@ describe('the committer', () => {
   });
 
   it.each(['commitPoint', 'confirm'] as const)(
-    'goes on after a mistake of our own in %s',
+    'continues after an internal error in %s',
     async (where) => {
       const bench = new Bench();
       const zero = new Progress(0);
@@ -213,7 +213,7 @@ describe('the committer', () => {
     },
   );
 
-  it('commits what others have done while one cannot tell how far it is', async () => {
+  it('commits the other lanes if the commit point of one throws', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();
@@ -231,7 +231,7 @@ describe('the committer', () => {
     expect(bench.troubles.at(-1)).toBeUndefined();
   });
 
-  it('is in no trouble any more when the partition that was refused has left', async () => {
+  it('ends the error when the refused partition has left', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new AuthorizationError('no right');
@@ -246,7 +246,7 @@ describe('the committer', () => {
     expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
   });
 
-  it('stays in trouble while another partition is refused', async () => {
+  it('keeps the error while another partition is refused', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const refused = new CommitRefusedError(of(0, 1), 'not now', true);
@@ -264,7 +264,7 @@ describe('the committer', () => {
     expect([bench.troubles, one.confirmed]).toEqual([[refused, undefined], 1]);
   });
 
-  it("is in no trouble any more when a fence says that the partition is somebody else's", async () => {
+  it('ends the error when a fence shows that another member owns the partition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     const refused = new CommitRefusedError(of(0), 'not now', true);
@@ -276,7 +276,7 @@ describe('the committer', () => {
     expect(bench.troubles).toEqual([refused, undefined]);
   });
 
-  it('tries at once when somebody waits for a flush', async () => {
+  it('repeats a refused commit at once when a flush waits for it', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new AuthorizationError('no right'));
@@ -293,7 +293,7 @@ describe('the committer', () => {
       'fenced by the generation before, with the partition ours again',
       new FencedError(of(0), 'late'),
     ],
-  ])('does not repeat what was forgotten while it was under way: %s', async (_, refusal) => {
+  ])('does not repeat a commit that was forgotten in flight: %s', async (_, refusal) => {
     const bench = new Bench();
     const [old, anew] = [new Progress(0), new Progress(0)];
     const gate = new Deferred();
@@ -307,7 +307,7 @@ describe('the committer', () => {
     expect(bench.sent).toEqual(['0:50', '0:7']);
   });
 
-  it('sends nothing of a source that was forgotten, and nothing once closed', async () => {
+  it('sends nothing for a forgotten lane, and nothing once it is closed', async () => {
     const bench = new Bench();
     const [zero, one] = [new Progress(0), new Progress(1)];
     const gate = new Deferred();
@@ -325,8 +325,8 @@ describe('the committer', () => {
   });
 });
 
-describe('who waits for a commit', () => {
-  it('goes on when it is stored, with what was done by then; at once where nothing is new', async () => {
+describe('Committer.whenStored', () => {
+  it('resolves when the present progress is stored, and at once if nothing is new', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     await bench.committer.whenStored(zero);
@@ -344,7 +344,7 @@ describe('who waits for a commit', () => {
     expect([one.ended, two.ended]).toEqual([true, true]);
   });
 
-  it('waits through every repetition', async () => {
+  it('waits until a repeated commit is stored', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
@@ -359,7 +359,7 @@ describe('who waits for a commit', () => {
   it.each([
     ['its assignment ends', (bench: Bench, zero: Progress) => bench.committer.forget(zero)],
     ['the committer closes', (bench: Bench) => bench.committer.close()],
-  ])('goes on when %s', async (_, end) => {
+  ])('resolves when %s', async (_, end) => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
@@ -371,7 +371,7 @@ describe('who waits for a commit', () => {
     expect(stored.ended).toBe(true);
   });
 
-  it('goes on when the partition has gone to somebody else', async () => {
+  it('resolves when another member owns the partition', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.owned.clear();
@@ -383,8 +383,8 @@ describe('who waits for a commit', () => {
   });
 });
 
-describe('metadata that is too long', () => {
-  it('is shortened at once, and nobody is troubled', async () => {
+describe('commit metadata that is too long', () => {
+  it('is shortened at once, without a reported error', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     zero.metadata = 3_000;
@@ -395,7 +395,7 @@ describe('metadata that is too long', () => {
     expect(bench.budget.units).toBe(1_500);
   });
 
-  it('that is not ours to shorten is a trouble like any other', async () => {
+  it('is an error like any other if there is no metadata to shorten', async () => {
     const bench = new Bench();
     const zero = new Progress(0);
     bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));

@@ -26,7 +26,7 @@ async function livesOf(outcomes: readonly Outcome[]) {
 }
 
 describe('what a delivery knows of those before it', () => {
-  it('is how many there were, how many of them failed, and by how many calls', async () => {
+  it('counts redeliveries, failures and handler calls', async () => {
     const { seen } = await livesOf([
       failed({ attempts: 3 }),
       { kind: 'handed-back' },
@@ -44,7 +44,7 @@ describe('what a delivery knows of those before it', () => {
   });
 });
 
-it('remembers what the latest failure gave it to remember, whatever comes in between', async () => {
+it('keeps the summary of the latest failure over later redeliveries', async () => {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
   const failureSummary = { since: 7, fingerprint: 'f' };
@@ -64,8 +64,8 @@ it('remembers what the latest failure gave it to remember, whatever comes in bet
   expect(seen).toEqual([undefined, failureSummary, failureSummary, failureSummary]);
 });
 
-describe('a failure that says when its record is to come again', () => {
-  it('is heard; one that does not, is backed off', async () => {
+describe('a failure with a delay of its own', () => {
+  it('is redelivered after that delay, and otherwise after the backoff', async () => {
     const { waits } = await livesOf([
       failed({ delayMs: 7_000 }),
       failed({ delayMs: 20 }),
@@ -78,11 +78,11 @@ describe('a failure that says when its record is to come again', () => {
   });
 });
 
-describe('the time from which the budget of a delivery counts', () => {
+describe('the start of the retry budget', () => {
   it.each([
     ['partition', [0, 3_000, 6_000]],
     ['key', [0, 0, 0]],
-  ] as const)('by %s: the begin of its slice, or its own', async (by, expected) => {
+  ] as const)('is the start of the slice or of the wait, by %s', async (by, expected) => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.writeKeys(['a', 'a', 'a']);
     const taken: number[] = [];

@@ -19,8 +19,8 @@ class Lane implements SlotWaiter {
   }
 }
 
-describe('the slots of a session', () => {
-  it('are given in turn, so that no partition starves', () => {
+describe('HandlerSlots', () => {
+  it('gives slots in turn, so that no partition starves', () => {
     const slots = new HandlerSlots(1);
     const [one, two] = [new Lane(slots, 5), new Lane(slots, 5)];
     for (const lane of [one, two]) lane.processPending();
@@ -28,7 +28,7 @@ describe('the slots of a session', () => {
     expect([one.taken, two.taken]).toEqual([4, 2]);
   });
 
-  it('pass by whoever has nothing left to hand out', () => {
+  it('skips lanes that have nothing left to hand out', () => {
     const slots = new HandlerSlots(1);
     const [one, held, two] = [new Lane(slots, 1), new Lane(slots, 1), new Lane(slots, 1)];
     for (const lane of [one, held, two]) lane.processPending();

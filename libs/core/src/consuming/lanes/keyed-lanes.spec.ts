@@ -87,7 +87,7 @@ class Keys {
 }
 
 describe('records by key', () => {
-  it('run side by side, those of one key one after the other; those without share a lane', async () => {
+  it('run concurrently, those of one key in order; records without a key share a queue', async () => {
     const keys = await Keys.of(['a', 'b', 'a', null, null, 'c', '']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 5);
@@ -103,7 +103,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('are as many at work as maxConcurrency says, over all partitions of the session', async () => {
+  it('run maxConcurrency handlers at most, over all partitions of the session', async () => {
     const testBed = await ConsumingTestBed.of(3);
     for (const partition of upTo(3)) await testBed.writeKeys(upTo(20).map(String), partition);
     const keys = new Keys(testBed, () => undefined);
@@ -118,7 +118,7 @@ describe('records by key', () => {
     await testBed.end();
   });
 
-  it('keep no order at all by none, and never run twice at once', async () => {
+  it('keep no order by none, and never run twice at once', async () => {
     const keys = await Keys.of(['a', 'a', 'a']);
     await keys.start({ processing: { by: 'none', maxConcurrency: 8 } });
     await keys.testBed.until(() => keys.running.length === 3);
@@ -127,7 +127,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('commit the contiguous watermark, with what is done beyond it as metadata', async () => {
+  it('commit the contiguous watermark, with the completed records beyond it as metadata', async () => {
     const keys = await Keys.of(['a', 'b', 'c', 'd']);
     await keys.start();
     await keys.testBed.until(() => keys.running.length === 4);
@@ -146,7 +146,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('that answer at once need no promise, and keep their order', async () => {
+  it('keep their order without promises if handlers return at once', async () => {
     const keys = await Keys.of(
       upTo(200).map((index) => String(index % 7)),
       () => succeeded,
@@ -158,7 +158,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('commit by MANUAL with as many as a slice has, and what is left when it is done', async () => {
+  it('commit a slice at a time with MANUAL, and the rest when it is done', async () => {
     const keys = await Keys.of(upTo(20).map(String));
     const processing = { by: 'key', maxConcurrency: 7 } as const;
     await keys.start({ ackMode: 'MANUAL', maxPollRecords: 5, processing });
@@ -178,7 +178,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('commit by MANUAL what is done beside one that waits, or has another of its key in line', async () => {
+  it('commit with MANUAL while a record waits, or has another of its key behind it', async () => {
     const keys = await Keys.of(['bad', 'bad', ...upTo(8).map(String)], ({ record }) => {
       return record.offset === 0 ? { kind: 'handed-back', delayMs: 600_000 } : undefined;
     });
@@ -193,7 +193,7 @@ describe('records by key', () => {
     await keys.testBed.end();
   });
 
-  it('are not committed one by one by MANUAL while others of their key are in line', async () => {
+  it('are not committed one by one with MANUAL while others of their key wait', async () => {
     const stored: number[] = [];
     const keys = await Keys.of(upTo(12).map(() => 'one'));
     const settings = { ackMode: 'MANUAL', maxPollRecords: 5 } as const;
@@ -209,7 +209,7 @@ describe('records by key', () => {
 });
 
 describe('a record by key that fails', () => {
-  it('holds its key, for its backoff; the others go on', async () => {
+  it('blocks its key for its backoff, while the others go on', async () => {
     let failures = 2;
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'bad', 'b', 'a'], ({ record }) => {
@@ -228,7 +228,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('is delivered with its past, and backed off longer each time', async () => {
+  it('is redelivered with its history, after a longer backoff each time', async () => {
     const seen: object[] = [];
     const at: number[] = [];
     const keys = await Keys.of(['a'], ({ redeliveries, failures, calls }) => {
@@ -257,7 +257,7 @@ describe('a record by key that fails', () => {
     ],
     ['gives nothing', () => 'nothing' as unknown as Outcome],
     ['rejects', () => Promise.reject(new Error('later'))],
-  ])('is one that %s', async (_, answer) => {
+  ])('counts as failed if it %s', async (_, answer) => {
     let calls = 0;
     const keys = await Keys.of(['a', 'b'], ({ record }) => {
       if (record.offset === 0 && calls++ === 0) return answer();
@@ -269,7 +269,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('keeps its wait over a pause and a resume, and what was done beyond it is not done again', async () => {
+  it('keeps its wait over a pause and a resume, and completed records are not redelivered', async () => {
     const at: number[] = [];
     const keys = await Keys.of(['bad', 'a', 'b'], ({ record }) => {
       if (record.offset !== 0) return succeeded;
@@ -289,7 +289,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('waits no longer than the pause where nobody asked it to', async () => {
+  it('waits no longer than the pause if its handler asked for no delay', async () => {
     const gate = new Deferred<Outcome>();
     let calls = 0;
     const keys = await Keys.of(['a'], () => (calls++ === 0 ? gate.promise : succeeded));
@@ -305,7 +305,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('that waits for a decision holds its partition, the lowest first', async () => {
+  it('that waits for a decision pauses its partition, the lowest offset first', async () => {
     const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, decision }) => {
       if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
       return undefined;
@@ -337,7 +337,7 @@ describe('a record that waits while others go on', () => {
       .map(({ level, context }) => [level, context['offset'] ?? context['afterMs']]);
 
   it.each(['key', 'none'] as const)(
-    'shows at its partition until it is done, however often it is tried: by %s',
+    'is shown at its partition until it is done, whatever its attempts: by %s',
     async (by) => {
       let isHealed = false;
       const keys = new Keys(await ConsumingTestBed.of(1), ({ record }) => {
@@ -367,7 +367,7 @@ describe('a record that waits while others go on', () => {
     },
   );
 
-  it('is told without the words of its handler, which may quote it', async () => {
+  it('is logged without the message of its handler, which may quote it', async () => {
     const keys = await Keys.of(['a'], () => failed({ error: new TypeError('secret') }));
     const member = await keys.start();
     await keys.testBed.until(() => talk(member).length > 0);
@@ -376,7 +376,7 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.end();
   });
 
-  it('shows as a delay where it was handed back, which is nothing to be warned of', async () => {
+  it('is shown as a delay if it was handed back, without a warning', async () => {
     const keys = await Keys.of(['a', 'b'], ({ record, redeliveries }) => {
       return record.offset + redeliveries > 0
         ? succeeded
@@ -393,7 +393,7 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.end();
   });
 
-  it('is one of many: the partition says why the lowest of them does', async () => {
+  it('is one of many: the partition shows the error of the lowest one', async () => {
     const keys = await Keys.of(['a', 'b', 'c'], ({ record: { offset } }) => {
       if (offset === 0) return { kind: 'handed-back', delayMs: 600_000 };
       return failed({ error: new Error(`no ${offset}`), delayMs: 600_000 });
@@ -406,7 +406,7 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.end();
   });
 
-  it('is not the only reason of a partition that holds too much behind it', async () => {
+  it('is shown together with the backpressure of its partition', async () => {
     const keys = await Keys.of(
       upTo(300).map(() => 'bad'),
       () => failed({ delayMs: 600_000 }),
@@ -420,7 +420,7 @@ describe('a record that waits while others go on', () => {
     await keys.testBed.end();
   });
 
-  it('does not while a pause has given it back, and does again when it is read again', async () => {
+  it('is not shown while a pause has given it back, and is shown when it is read again', async () => {
     const keys = await Keys.of(['a', 'b'], ({ record }) => {
       return record.offset === 0 ? failed({ delayMs: 600_000 }) : succeeded;
     });
@@ -453,7 +453,7 @@ describe('a record that waits while others go on', () => {
     expect(keys.testBed.runtime.pendingTimers).toBe(0);
   });
 
-  it('is nobody where all succeed: nobody is told of anything', async () => {
+  it('is not reported at all if every record succeeds', async () => {
     const keys = new Keys(await ConsumingTestBed.of(1), () => succeeded);
     const { session } = await keys.start();
     const told = jest.fn();
@@ -466,7 +466,7 @@ describe('a record that waits while others go on', () => {
 });
 
 describe('a partition by key', () => {
-  it('is not fetched any further than is good while one key holds up the rest of it', async () => {
+  it('stops fetching while one key blocks many of its records', async () => {
     const keys = await Keys.of(upTo(300).map(() => 'one'));
     const { session } = await keys.start({ maxPollRecords: 5 });
     await keys.testBed.until(() => keys.running.length === 1);
@@ -500,7 +500,7 @@ describe('a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('drains all that runs, and commits it', async () => {
+  it('drains all running handlers, and commits their records', async () => {
     const keys = await Keys.of(['a', 'b', 'c']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 3);
@@ -514,7 +514,7 @@ describe('a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('that is gone when its handlers end commits nothing of them', async () => {
+  it('commits nothing of handlers that end after its revocation', async () => {
     const keys = await Keys.of(['a', 'b']);
     const { session } = await keys.start({ rebalanceDrainTimeoutMs: 0 });
     await keys.testBed.until(() => keys.running.length === 2);
@@ -532,7 +532,7 @@ describe('a partition by key', () => {
   });
 });
 
-describe('a mistake of our own in a partition by key', () => {
+describe('an internal error in a partition by key', () => {
   afterEach(() => jest.restoreAllMocks());
 
   const breakOnce = (): never => {
@@ -542,7 +542,7 @@ describe('a mistake of our own in a partition by key', () => {
   it.each<[string, () => Outcome | Promise<Outcome>]>([
     ['at once', () => succeeded],
     ['later', async () => succeeded],
-  ])('keeps no key for ever, of a record that was handled %s', async (_, answer) => {
+  ])('blocks no key for ever, for a record that was handled %s', async (_, answer) => {
     const keys = await Keys.of(['a', 'a', 'b'], answer);
     jest.spyOn(OffsetTracker.prototype, 'complete').mockImplementationOnce(breakOnce);
     const { session } = await keys.start();
@@ -552,7 +552,7 @@ describe('a mistake of our own in a partition by key', () => {
     await keys.testBed.end();
   });
 
-  it('lets nobody overtake a handler that has its key', async () => {
+  it('lets no record overtake a running handler of its key', async () => {
     const keys = await Keys.of(['a', 'b', 'a', 'b']);
     const { session } = await keys.start();
     await keys.testBed.until(() => keys.running.length === 2);
@@ -570,7 +570,7 @@ describe('a mistake of our own in a partition by key', () => {
   });
 
   it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
-    'is survived where it keeps a commit from being made: strict, by %s',
+    'is survived if it prevents a commit: strict, by %s',
     async (ackMode) => {
       const keys = await Keys.of(['a', 'a', 'b'], () => succeeded);
       jest.spyOn(PartitionProgress.prototype, 'commitPoint').mockImplementationOnce(breakOnce);
@@ -580,7 +580,7 @@ describe('a mistake of our own in a partition by key', () => {
     },
   );
 
-  it('does no harm where it shows while nothing is at work', async () => {
+  it('does no harm while no handler runs', async () => {
     const keys = await Keys.of(['a'], ({ redeliveries }) =>
       redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
     );
@@ -620,7 +620,7 @@ describe('handlers that outlive their assignment', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  it('hold their key for the next one, and only theirs', async () => {
+  it('block their key for the next assignment, and only their key', async () => {
     const { keys, regain, runsOfFirst } = await lostAtWork();
     await regain();
     expect(keys.begun).toEqual([0, 1, 3]);
@@ -632,7 +632,7 @@ describe('handlers that outlive their assignment', () => {
     await keys.testBed.end();
   });
 
-  it('hold it, too, over a mistake of our own', async () => {
+  it('block their key over an internal error, too', async () => {
     const { keys, regain, runsOfFirst } = await lostAtWork();
     const complete = jest.spyOn(OffsetTracker.prototype, 'complete');
     complete.mockImplementationOnce(() => {
@@ -648,7 +648,7 @@ describe('handlers that outlive their assignment', () => {
     await keys.testBed.end();
   });
 
-  it('keep nothing from being committed, by MANUAL, that is done beside them', async () => {
+  it('do not prevent commits with MANUAL of other records', async () => {
     const { keys, regain } = await lostAtWork({ ackMode: 'MANUAL', maxPollRecords: 50 });
     await regain();
     expect(await keys.doneBeyondGap()).toEqual([1, 3]);

@@ -5,21 +5,21 @@ import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-deliv
 describe('the signals of a delivery', () => {
   const delivery = (): LaneDelivery => new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0);
 
-  it('are not made for a handler that does not ask', () => {
+  it('are not created for a handler that does not use them', () => {
     const made = jest.spyOn(globalThis, 'AbortController');
     delivery().abort(new Error('over'));
     expect(made).not.toHaveBeenCalled();
     made.mockRestore();
   });
 
-  it('tell who asks late, too', () => {
+  it('are aborted, too, if they are first used after the abort', () => {
     const aborted = delivery();
     const reason = new Error('over');
     aborted.abort(reason);
     expect([aborted.signal.reason, aborted.waitSignal.reason]).toEqual([reason, reason]);
   });
 
-  it('end waits before they end the work', () => {
+  it('end waits before they abort the handler', () => {
     const running = delivery();
     const { signal, waitSignal } = running;
     running.abortWaits(new Error('paused'));
@@ -34,7 +34,7 @@ describe('the end of a delivery', () => {
   it.each([
     ['before', true],
     ['after', false],
-  ])('is told to who asks for it, where it comes %s that', async (_, isOver) => {
+  ])('resolves whenEnded, if that is called %s the end', async (_, isOver) => {
     const delivery = new LaneDelivery({} as BrokerRecord, FIRST_DELIVERY, 0, 0);
     if (isOver) delivery.end();
     const told = delivery.whenEnded();

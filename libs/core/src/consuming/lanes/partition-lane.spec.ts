@@ -4,8 +4,8 @@ import { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { reconciles, watched } from '../session/consuming-test-bed.spec-support.js';
 import { LaneTestBed, recordsOf } from '../session/lane-test-bed.spec-support.js';
 
-describe('a lane', () => {
-  it('does what is answered at once without giving up its turn, and says so once per slice', () => {
+describe('PartitionLane', () => {
+  it('hands out synchronously while handlers return at once, and reports once per slice', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2, 3, 4), 0, 5, 0);
@@ -16,7 +16,7 @@ describe('a lane', () => {
     expect(lane.commitPoint()).toBeUndefined();
   });
 
-  it('takes only its part of what was polled', () => {
+  it('enqueues only its part of a poll', () => {
     const bench = new LaneTestBed();
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2, 3), 1, 3, 0);
@@ -24,7 +24,7 @@ describe('a lane', () => {
     expect(bench.handled).toEqual([1, 2]);
   });
 
-  it('that is held finishes what runs, drops the rest, and is released behind it', async () => {
+  it('finishes running handlers in a pause, drops the rest, and resumes behind them', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed((offset) => (offset === 1 ? gate.promise : succeeded));
     const lane = bench.lane();
@@ -42,7 +42,7 @@ describe('a lane', () => {
     expect(reconciles(bench.counters.counts)).toBe(true);
   });
 
-  it('that has ended counts what ends later, and moves nothing', async () => {
+  it('counts late outcomes after its end, without moving the watermark', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
@@ -59,7 +59,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 1, inFlight: 0 });
   });
 
-  it('says what was done before whoever waits for quiet goes on', async () => {
+  it('reports completed records before whenIdle resolves', async () => {
     const gate = new Deferred<Outcome>();
     const bench = new LaneTestBed(() => gate.promise);
     const lane = bench.lane();
@@ -71,7 +71,7 @@ describe('a lane', () => {
     expect(await done).toBe(1);
   });
 
-  it('stands at the failed record, with the ones behind it given back', () => {
+  it('rewinds to the failed record, and gives later ones back', () => {
     const error = new Error('no');
     const bench = new LaneTestBed((offset) =>
       offset === 1 ? { kind: 'failed', error } : succeeded,
@@ -85,7 +85,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 1, succeeded: 1 });
   });
 
-  it('passes at once what was done behind the failed record, when that one is done', async () => {
+  it('skips at once what completed behind the failed record, when that one is done', async () => {
     const failed: Outcome = { kind: 'failed', error: new Error('no') };
     const answers = [[succeeded, failed, succeeded], [succeeded]];
     const bench = new LaneTestBed(undefined, () => answers.shift() ?? []);
@@ -125,7 +125,7 @@ describe('a lane', () => {
     }
   }
 
-  it('asks again for what a call has not come to, and knows meanwhile what is done', async () => {
+  it('calls a batch processor again for the rest of the slice, and knows meanwhile what is done', async () => {
     const stretches = new Stretches();
     const { bench, lane, calls } = stretches;
     stretches.start(0, 1, 2, 3);
@@ -138,7 +138,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
   });
 
-  it('begins the clock of a handler with its call', async () => {
+  it('starts the clock of a handler with its call', async () => {
     const stretches = new Stretches();
     stretches.start(0, 1, 2);
     await stretches.bench.runtime.advance(20_000);
@@ -149,7 +149,7 @@ describe('a lane', () => {
     ]);
   });
 
-  it('cuts a slice whose calls take too long, and has the rest read again', async () => {
+  it('cuts a slice whose calls take too long, and reads the rest again', async () => {
     const stretches = new Stretches();
     const { bench, lane, calls } = stretches;
     stretches.start(0, 1, 2, 3);
@@ -169,7 +169,7 @@ describe('a lane', () => {
   it.each([
     ['is held', false],
     ['was held meanwhile', true],
-  ])('that %s makes no other call', async (_, isReleased) => {
+  ])('that %s makes no further call', async (_, isReleased) => {
     const stretches = new Stretches();
     const { bench, lane, calls } = stretches;
     stretches.start(0, 1, 2, 3);
@@ -187,7 +187,7 @@ describe('a lane', () => {
     expect(stretches.signals.at(-1)?.aborted).toBe(false);
   });
 
-  it('that has ended makes no other call', async () => {
+  it('makes no further call after its end', async () => {
     const stretches = new Stretches();
     const { bench, lane, calls } = stretches;
     stretches.start(0, 1, 2);
@@ -199,7 +199,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('stands at the record that failed, with what a call has not come to given back', async () => {
+  it('rewinds to the failed record of a slice, and gives the rest back', async () => {
     const stretches = new Stretches();
     const { bench, lane } = stretches;
     stretches.start(0, 1, 2, 3);
@@ -209,7 +209,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
   });
 
-  it('knows where its records are when taking them goes wrong', async () => {
+  it('keeps its position if enqueuing fails', async () => {
     const bench = new LaneTestBed(undefined, (slice) => slice.map(() => succeeded));
     const dueAt = ({ offset }: { readonly offset: number }): number => {
       if (offset === 2) throw new TypeError('no time');
@@ -224,7 +224,7 @@ describe('a lane', () => {
     expect(bench.counters.counts).toMatchObject({ received: 3, handedBack: 3, inFlight: 0 });
   });
 
-  it('says that it is quiet, and where its records are, when telling of a late end goes wrong', async () => {
+  it('becomes idle and keeps its position if reporting a late outcome fails', async () => {
     const stretches = new Stretches();
     const { bench, lane } = stretches;
     stretches.start(0, 1, 2);

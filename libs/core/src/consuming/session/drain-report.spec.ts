@@ -17,8 +17,8 @@ afterEach(() => testBed.end());
 
 const work = (ms = WORK_MS): Promise<Outcome> => sleep(testBed.runtime, ms).then(() => succeeded);
 
-describe('a drain', () => {
-  it('is complete where all that was handed out is done and committed', async () => {
+describe('the report of a close', () => {
+  it('is complete if everything that was handed out is done and committed', async () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(), { settings });
     await testBed.until(() => member.handled.length === 1);
@@ -29,7 +29,7 @@ describe('a drain', () => {
     expect(await testBed.committed()).toBe(1);
   });
 
-  it('names those that run beyond the deadline', async () => {
+  it('names records whose handlers run beyond the deadline', async () => {
     await testBed.write(1, 0);
     const member = await testBed.started(() => work(20_000), { settings: patient });
     await testBed.until(() => member.handled.length === 1);
@@ -39,7 +39,7 @@ describe('a drain', () => {
     });
   });
 
-  it('names those whose partition is taken away meanwhile, however soon they end', async () => {
+  it('names records whose partition is revoked meanwhile, however soon they end', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const member = await testBed.started(() => work(25_000), { settings: patient });
@@ -58,7 +58,7 @@ describe('a drain', () => {
     expect(taken).not.toEqual([]);
   });
 
-  it('is not complete where a partition went without its last commit', async () => {
+  it('is not complete if a partition was revoked without its last commit', async () => {
     await testBed.write(1, 0);
     await testBed.write(1, 1);
     const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
@@ -73,7 +73,7 @@ describe('a drain', () => {
   });
 });
 
-describe('a drain after a member was given up for a handler that is overdue', () => {
+describe('the report of a close after a session was given up for an overdue handler', () => {
   let hanging: Deferred<Outcome>;
   let signal: AbortSignal | undefined;
 
@@ -97,7 +97,7 @@ describe('a drain after a member was given up for a handler that is overdue', ()
     return member.session;
   };
 
-  it('leaves the others the time that it has, and commits what they do', async () => {
+  it('gives the other handlers the drain time, and commits their records', async () => {
     const drained = watched((await givenUp()).close({ drainMs: 30_000 }));
     await testBed.runtime.advance(WORK_MS - 2_000);
     expect(signal?.aborted).toBe(false);
@@ -108,7 +108,7 @@ describe('a drain after a member was given up for a handler that is overdue', ()
     expect(drained.result).toEqual({ complete: true, abandoned: [] });
   });
 
-  it('counts for nothing what ends between two consumer sessions', async () => {
+  it('does not count outcomes between two consumer sessions', async () => {
     const session = await givenUp();
     await testBed.until(() => session.status.assignment.length === 0);
     const drained = watched(session.close({ drainMs: 30_000 }));

@@ -371,7 +371,7 @@ async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<
   return life;
 }
 
-describe('through failures, pauses, losses and rebalances in any order', () => {
+describe('a group with random failures, pauses, losses and rebalances', () => {
   const step = fc.record<Step>({
     kind: fc.constantFrom(...STEPS),
     pick: fc.nat(59),
@@ -380,7 +380,7 @@ describe('through failures, pauses, losses and rebalances in any order', () => {
   const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
 
   it.each<Mode>(['partition', 'slices', 'key', 'none'])(
-    'every record is handled, in the order by %s, and no commit passes one that is not',
+    'handles every record in order by %s, and never commits past an unfinished one',
     async (mode) => {
       let [redelivered, late] = [0, 0];
       await fc.assert(

@@ -10,7 +10,7 @@ describe('a rebalance', () => {
 
   afterEach(() => testBed.end());
 
-  it('waits for the running handler, and commits it before the partition goes', async () => {
+  it('waits for the running handler, and commits its record before the partition leaves', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(3, partition);
     const gate = new Deferred<Outcome>();
@@ -34,7 +34,7 @@ describe('a rebalance', () => {
     expect(reconciles(first.session.counts)).toBe(true);
   });
 
-  it('lets nobody wait longer than the drain time; what ends later is counted and never committed', async () => {
+  it('waits no longer than the drain timeout; a late outcome is counted and never committed', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(1, partition);
     const gate = new Deferred<Outcome>();
@@ -64,7 +64,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('lets the record that came back to the same process wait for its old handler', async () => {
+  it('makes a record that returns to the same process wait for its previous handler', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gates = [new Deferred<Outcome>(), new Deferred<Outcome>()];
@@ -87,7 +87,7 @@ describe('a rebalance', () => {
     gates[1]?.resolve(succeeded);
   });
 
-  it('lets a session wait for the handler of another one of its container, from which the partition came', async () => {
+  it('makes a session wait for the handler of another session of its container', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(1, partition);
     const lingering = new LingeringHandlers();
@@ -103,7 +103,7 @@ describe('a rebalance', () => {
     await testBed.untilCommitted(1, second.handled[0]?.partition);
   });
 
-  it('that is noticed too late commits nothing: signals abort, the record is delivered again', async () => {
+  it('that is noticed too late commits nothing: handlers are aborted, and the record is redelivered', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gate = new Deferred<Outcome>();
@@ -129,7 +129,7 @@ describe('a rebalance', () => {
     );
   });
 
-  it('tells what went, up to where it is committed, and ends waits between attempts at once', async () => {
+  it('logs the committed offsets of revoked partitions, and ends retry waits at once', async () => {
     testBed = await ConsumingTestBed.of(2);
     for (const partition of [0, 1]) await testBed.write(4, partition);
     const first = await testBed.started(
@@ -152,7 +152,7 @@ describe('a rebalance', () => {
     ]);
   });
 
-  it('that leaves some partitions does not wait for what these commit meanwhile', async () => {
+  it('does not wait for commits of the partitions that stay', async () => {
     testBed = await ConsumingTestBed.of(2, { latencyMs: 6 });
     for (const partition of [0, 1]) await testBed.write(20_000, partition);
     const work = async (): Promise<Outcome> => {
@@ -169,7 +169,7 @@ describe('a rebalance', () => {
     expect(revoked.map(({ context }) => context['isCommitted'])).toEqual([true]);
   });
 
-  it('begins again with a clean slate: neither backoff nor redeliveries survive it', async () => {
+  it('resets backoff and redeliveries of a partition', async () => {
     testBed = await ConsumingTestBed.of(2);
     await testBed.write(1, 0);
     const redeliveries: number[] = [];
@@ -187,7 +187,7 @@ describe('a rebalance', () => {
     expect(new Set(redeliveries)).toEqual(new Set([0]));
   });
 
-  it('to another offset by the reset policy is another assignment', async () => {
+  it('counts a reset to another offset as another assignment', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(10);
     const member = await testBed.started(({ record }) =>
@@ -202,7 +202,7 @@ describe('a rebalance', () => {
     expect(reconciles(member.session.counts)).toBe(true);
   });
 
-  it('is not what retention makes necessary: what was received before it is handled all the same', async () => {
+  it('does not lose received records when retention moves the log start', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(5);
     const gate = new Deferred<Outcome>();

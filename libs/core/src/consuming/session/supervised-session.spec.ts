@@ -5,7 +5,7 @@ import { ConsumingTestBed, reconciles, upTo, watched } from './consuming-test-be
 
 const failed = (message = 'no'): Outcome => ({ kind: 'failed', error: new Error(message) });
 
-describe('an intake session', () => {
+describe('a consuming session', () => {
   let testBed: ConsumingTestBed;
 
   afterEach(async () => {
@@ -17,7 +17,7 @@ describe('an intake session', () => {
 
   describe('hands every record of a partition to the handler, one after the other,', () => {
     it.each(['MANUAL', 'MANUAL_IMMEDIATE'] as const)(
-      'and commits behind it (%s)',
+      'and commits after it (%s)',
       async (ackMode) => {
         testBed = await ConsumingTestBed.of(2);
         await testBed.write(12, 0);
@@ -42,7 +42,7 @@ describe('an intake session', () => {
       },
     );
 
-    it('and behind what is in the log but is no record: no lag is left by a transaction', async () => {
+    it('and commits past transaction markers, so that no lag is left', async () => {
       testBed = await ConsumingTestBed.of(1);
       const driver = memory({ broker: testBed.broker });
       const producer = driver.producer({ transactionalId: 't' });
@@ -55,7 +55,7 @@ describe('an intake session', () => {
       expect(member.offsets()).toEqual([0]);
     });
 
-    it('never two at once, also where handlers take their time', async () => {
+    it('never two at once, even if handlers take time', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(8);
       let [running, most] = [0, 0];
@@ -69,7 +69,7 @@ describe('an intake session', () => {
       expect([most, member.offsets()]).toEqual([1, upTo(8)]);
     });
 
-    it('while other partitions flow beside one that hangs', async () => {
+    it('while other partitions go on beside one that hangs', async () => {
       testBed = await ConsumingTestBed.of(2);
       await testBed.write(50, 0);
       await testBed.write(50, 1);
@@ -81,7 +81,7 @@ describe('an intake session', () => {
       expect(await testBed.committed(0)).toBeUndefined();
     });
 
-    it('holding no more than two slices of one that hangs', async () => {
+    it('and buffers no more than two slices of one that hangs', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(100);
       const member = await testBed.started(() => new Promise<Outcome>(() => undefined));
@@ -90,7 +90,7 @@ describe('an intake session', () => {
       expect(member.session.status.partitionPauses).toMatchObject([{ reasons: ['backpressure'] }]);
     });
 
-    it('a slice at a time where the processor takes slices', async () => {
+    it('and hands out whole slices if the processor takes slices', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(12);
       const slices: number[][] = [];
@@ -109,7 +109,7 @@ describe('an intake session', () => {
   });
 
   describe('a record whose handler fails', () => {
-    it('is not committed, waits, and is handed out again before the next ones', async () => {
+    it('is not committed, waits, and is redelivered before the next records', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(6);
       const redeliveries: number[] = [];
@@ -151,7 +151,7 @@ describe('an intake session', () => {
       expect(member.session.counts.failed).toBe(1);
     });
 
-    it('waits longer each time, up to the limit, and from the beginning after a success', async () => {
+    it('waits longer each time, up to the limit, and starts again after a success', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const tries: [number, number][] = [];
@@ -169,7 +169,7 @@ describe('an intake session', () => {
       }
     });
 
-    it('within a slice: what was done behind it is not handed out again', async () => {
+    it('is redelivered within a slice without the records that completed behind it', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(5);
       const slices: number[][] = [];
@@ -191,7 +191,7 @@ describe('an intake session', () => {
   });
 
   describe('a record that is handed back', () => {
-    it('comes again after the delay that was asked for, and not as a failure', async () => {
+    it('is redelivered after the requested delay, and does not count as a failure', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const at: number[] = [];
@@ -208,7 +208,7 @@ describe('an intake session', () => {
       expect(member.session.counts).toMatchObject({ succeeded: 2, failed: 0, handedBack: 2 });
     });
 
-    it('without a delay does not spin', async () => {
+    it('is redelivered without a tight loop if it requests no delay', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = await testBed.started(() => ({ kind: 'handed-back' }));
@@ -216,7 +216,7 @@ describe('an intake session', () => {
       expect(member.handled.length).toBeLessThan(20);
     });
 
-    it('without a delay comes at once when a pause of the session ends', async () => {
+    it('is redelivered at once when a pause of the session ends', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       let isOpen = true;
@@ -231,7 +231,7 @@ describe('an intake session', () => {
   });
 
   describe('pause', () => {
-    it('lets no record reach the handler any more, prefetched ones included', async () => {
+    it('keeps every record from the handler, prefetched ones included', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(50);
       const gate = new Deferred<Outcome>();
@@ -254,7 +254,7 @@ describe('an intake session', () => {
       expect(reconciles(member.session.counts)).toBe(true);
     });
 
-    it('for longer than the session time-out keeps the member in its group: no rebalance', async () => {
+    it('keeps the member in its group beyond the session timeout', async () => {
       testBed = await ConsumingTestBed.of(1);
       const member = await testBed.started();
       const assignments = () =>
@@ -268,7 +268,7 @@ describe('an intake session', () => {
       expect(assignments()).toBe(1);
     });
 
-    it('lasts until the last reason is gone', async () => {
+    it('lasts until the last reason is removed', async () => {
       testBed = await ConsumingTestBed.of(1);
       const member = await testBed.started();
       await testBed.done(member.session.pause('operator'));
@@ -295,7 +295,7 @@ describe('an intake session', () => {
       await testBed.untilCommitted(1);
     });
 
-    it('does not cut short the backoff of a partition', async () => {
+    it('does not shorten the backoff of a partition', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const settings = { failureBackoff: { initialMs: 20_000, maxMs: 20_000 } };
@@ -307,7 +307,7 @@ describe('an intake session', () => {
       expect(member.handled).toHaveLength(1);
     });
 
-    it('holds for partitions that come later', async () => {
+    it('applies to partitions that are assigned later', async () => {
       testBed = await ConsumingTestBed.of(2);
       const settings = { rebalanceDrainTimeoutMs: 100 };
       const first = await testBed.started(undefined, { settings });
@@ -325,7 +325,7 @@ describe('an intake session', () => {
       await testBed.untilCommitted(1, 1);
     });
 
-    it('holds from the start when it came before', async () => {
+    it('applies from the start if it came before', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const member = testBed.session();
@@ -335,7 +335,7 @@ describe('an intake session', () => {
       expect(member.handled).toEqual([]);
     });
 
-    it('ends waits between attempts at once, and leaves the handler alone', async () => {
+    it('ends retry waits at once, and does not abort the handler', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const signals: (AbortSignal | undefined)[] = [];
@@ -349,8 +349,8 @@ describe('an intake session', () => {
     });
   });
 
-  describe('drain', () => {
-    it('waits for a handler that ends in time, and commits it', async () => {
+  describe('close with drain time', () => {
+    it('waits for a handler that ends in time, and commits its record', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(20);
       const gate = new Deferred<Outcome>();
@@ -364,7 +364,7 @@ describe('an intake session', () => {
       expect(member.offsets()).toEqual([0]);
     });
 
-    it('leaves one that ends later uncommitted: its record is delivered elsewhere', async () => {
+    it('does not commit a record whose handler ends later, and redelivers it elsewhere', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
       const gate = new Deferred<Outcome>();
@@ -392,7 +392,7 @@ describe('an intake session', () => {
       expect(next.offsets()).toEqual([1, 2]);
     });
 
-    it('is not complete while what was done is not committed', async () => {
+    it('is not complete while progress is not committed', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
       const refusal = 'COORDINATOR_LOAD_IN_PROGRESS';
@@ -406,7 +406,7 @@ describe('an intake session', () => {
       fault.lift();
     });
 
-    it('is one drain, however often it is asked for', async () => {
+    it('happens once, however often it is called', async () => {
       testBed = await ConsumingTestBed.of(1);
       const { session } = await testBed.started();
       expect(session.close({ drainMs: 10 })).toBe(session.close({ drainMs: 99 }));
@@ -414,7 +414,7 @@ describe('an intake session', () => {
   });
 
   describe('close', () => {
-    it('commits what is done before it leaves, waits for nobody, and is one close', async () => {
+    it('commits what is done, waits for no handler, and happens once', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(9);
       const settings = { ackMode: 'MANUAL', maxPollRecords: 9 } as const;
@@ -431,7 +431,7 @@ describe('an intake session', () => {
       expect(member.session.status.state).toBe('closed');
     });
 
-    it('is bounded with the broker gone', async () => {
+    it('is bounded while the broker is unreachable', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
       const member = await testBed.started(() => succeeded, { clientId: 'cut' });

@@ -112,8 +112,8 @@ function expectTruth(bus: Bus, registration: ContainerRegistration): void {
   expect([state, pauses.length > 0]).toEqual([state, state === 'PAUSED']);
 }
 
-describe('whatever ten callers command at the same time', () => {
-  it('leaves every binding in a state that is true, and no session behind', async () => {
+describe('random commands of ten concurrent callers', () => {
+  it('leave every binding in a true state, and no session behind', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(command, { minLength: COMMANDS, maxLength: COMMANDS }),

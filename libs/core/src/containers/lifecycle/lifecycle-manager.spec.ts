@@ -116,8 +116,8 @@ async function inState(bus: Bus, state: ContainerState, operation: ContainerOper
   return result;
 }
 
-describe('a command in a state', () => {
-  it('is in the table, each with each', () => {
+describe('a command in each state', () => {
+  it('does what the table says', () => {
     expect(TABLE).toHaveLength(Object.keys(ContainerState).length * 5);
     expect(new Set(TABLE.map(([state, operation]) => `${state} ${operation}`)).size).toBe(25);
   });
@@ -236,7 +236,7 @@ describe('a command that fails half-way', () => {
     ['stop', 'STOPPED'],
     ['destroy', 'DESTROYED'],
   ] as const)(
-    '%s: does all the rest, is %s all the same and names all that failed',
+    '%s: does the rest, is %s all the same, and names all errors',
     async (operation, state) => {
       const bus = await running({
         'eventbus-orders-0': { close: fails('commit refused') },
@@ -269,7 +269,7 @@ describe('a command that fails half-way', () => {
     await expect(bus.lifecycle.resume('orders')).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('says which records come again when handlers outlived their time', async () => {
+  it('logs which records are redelivered if handlers exceeded their time', async () => {
     const abandoned = [{ topic: 'orders.events', partition: 0, offset: 31 }];
     const bus = await running({
       'eventbus-orders-0': { close: async () => ({ complete: false, abandoned }) },
@@ -281,8 +281,8 @@ describe('a command that fails half-way', () => {
   });
 });
 
-describe('commands at the same time', () => {
-  it('follow one another on one binding, and do not wait for another one', async () => {
+describe('concurrent commands', () => {
+  it('run in turn on one binding, and do not wait for another binding', async () => {
     const gate = new Deferred();
     const bus = busWith();
     bus.sessions.scripts.set('eventbus-orders-0', {
@@ -300,7 +300,7 @@ describe('commands at the same time', () => {
     await expect(startingAgain).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('go down only while the bus shuts down', async () => {
+  it('only stop bindings while the bus shuts down', async () => {
     const { lifecycle, shutdownGate, add } = busWith();
     add();
     await lifecycle.start('orders');

@@ -42,14 +42,14 @@ describe('shutting down', () => {
     expect(bus.runtime.pendingTimers).toBe(0);
   });
 
-  it('happens once, whoever asks', async () => {
+  it('runs once, whoever calls it', async () => {
     const bus = await running();
     const [first, second] = [bus.shutdown.drain(), bus.shutdown.drain()];
     expect(await first).toBe(await second);
     expect(await bus.shutdown.drain()).toBe(await first);
   });
 
-  it('refuses new bindings and starts from its first moment on', async () => {
+  it('rejects new bindings and starts from its first moment on', async () => {
     const bus = await running();
     bus.add(binding('idle'));
     const done = bus.shutdown.drain();
@@ -63,7 +63,7 @@ describe('shutting down', () => {
     expect(bus.sessions.open).toEqual([]);
   });
 
-  it('gives handlers their time: one of 29 s is done, one of 31 s is abandoned, and both at once', async () => {
+  it('gives all handlers 30 s together: one of 29 s is done, one of 31 s is abandoned', async () => {
     const bus: Bus = await running({
       'eventbus-orders-0': busyFor(() => bus, 31_000),
       'eventbus-payments-0': busyFor(() => bus, 29_000),
@@ -81,7 +81,7 @@ describe('shutting down', () => {
     expect(bus.runtime.monotonic() - began).toBe(60_000);
   });
 
-  describe('while alerts are under way', () => {
+  describe('with running alerts', () => {
     const drainedWith = async (alertsMs: number) => {
       const bus = busWith();
       let count = 1;
@@ -115,11 +115,11 @@ describe('shutting down', () => {
       return draining;
     };
 
-    it('lets them end', async () => {
+    it('waits for the alerts', async () => {
       expect(await drainedWith(8_000)).toMatchObject({ complete: true, durationMs: 8_000 });
     });
 
-    it('waits no longer for them than for handlers', async () => {
+    it('waits for alerts no longer than for handlers', async () => {
       const { complete, durationMs, bindings } = await drainedWith(90_000);
       expect([complete, durationMs]).toEqual([false, 30_000]);
       expect(bindings[0]).toMatchObject({ complete: true, abandoned: [] });
@@ -145,7 +145,7 @@ describe('shutting down', () => {
     expect(bus.registry.listAll()).toEqual([]);
   });
 
-  it('closes everything even if some of it fails, and reports rather than throws', async () => {
+  it('closes everything even if something fails, and reports instead of throwing', async () => {
     const bus = await running({
       'eventbus-orders-0': { close: () => Promise.reject(new Error('leave refused')) },
     });
@@ -156,7 +156,7 @@ describe('shutting down', () => {
     expect(bus.logger.lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
-  it('also takes down a binding that is being stopped, or destroyed, or was never started', async () => {
+  it('includes bindings that are being stopped or destroyed, or were never started', async () => {
     const bus = await running();
     bus.add(binding('idle'));
     const stopping = bus.lifecycle.stop('orders');
@@ -167,7 +167,7 @@ describe('shutting down', () => {
     expect([bus.registry.listAll(), bus.sessions.open]).toEqual([[], []]);
   });
 
-  it('has nothing to do on a bus without bindings', async () => {
+  it('succeeds on a bus without bindings', async () => {
     await expect(busWith().shutdown.drain()).resolves.toMatchObject({
       complete: true,
       bindings: [],
