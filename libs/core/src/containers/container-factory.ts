@@ -45,7 +45,7 @@ export type ContainerParts = {
 } & TierParts;
 
 /**
- * Each tier has a processor of its own, because its records wait until they are due. A caller
+ * A tier has a processor of its own, because its records wait until they are due. A caller
  * without tiers has to say so.
  */
 export type TierParts =

@@ -130,7 +130,7 @@ describe('a binding on the memory broker', () => {
     const cutAt = runtime.monotonic();
     await done(lifecycle.stop('orders'));
     expect(runtime.monotonic() - cutAt).toBeLessThanOrEqual(5_000);
-    // The broker was not told: it takes the member for dead when its session runs out.
+    // The member could not leave, so the broker removes it after its session timeout.
     await runtime.advance(6_000);
     expect(runtime.pendingTimers).toBe(0);
   });
@@ -158,7 +158,7 @@ describe('a binding on the memory broker', () => {
     await write('a', 'b', 'c', 'd');
     expect(first.handled).toEqual([]);
     expect([...second.handled].sort()).toEqual(['a', 'b', 'c', 'd']);
-    // An operator ends the other one.
+    // An operator stops the other one.
     await done(second.lifecycle.stop('orders'));
     await done(first.lifecycle.stop('orders'));
     await first.lifecycle.start('orders');

@@ -78,7 +78,7 @@ export class ContainerRegistry {
     );
   }
 
-  /** Several bindings may read one topic, each in a group of its own. */
+  /** Finds all bindings of a topic. Each reads it in a group of its own. */
   getByTopic(topic: string): readonly ContainerRegistration[] {
     return Object.freeze(this.listAll().filter(({ config }) => config.topic === topic));
   }

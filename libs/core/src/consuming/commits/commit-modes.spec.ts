@@ -9,7 +9,7 @@ import {
 } from '../session/consuming-test-bed.spec-support.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 
-/** What reaches the handler, and what the broker stores of it, in the order in which it happens. */
+/** Records the calls of the handler and the stored commits, in their order. */
 async function courseOf(
   records: number,
   settings: Partial<ConsumingSettings>,
@@ -110,7 +110,7 @@ describe('a wait for a commit', () => {
 describe('PollIntervalSafetyValve in a lane', () => {
   const batch = { listenerType: 'BATCH', maxPollIntervalMs: 10_000, maxPollRecords: 5 } as const;
 
-  /** Handlers of three seconds each. */
+  /** Starts a session whose handlers take three seconds each. */
   async function slow(settings: Partial<ConsumingSettings>) {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(7);
@@ -137,11 +137,11 @@ describe('PollIntervalSafetyValve in a lane', () => {
     ['SINGLE', { ackMode: 'MANUAL' }, [3, 6, 7]],
     ['SINGLE', { ackMode: 'MANUAL_IMMEDIATE' }, upTo(7, 1)],
   ])(
-    'of a %s listener with %o ends a slice at 70 %% of maxPollIntervalMs: what is done is committed, the rest begins anew',
+    'ends a slice of a %s listener with %o at 70 %% of maxPollIntervalMs: commits what is done, and redelivers the rest',
     async (listenerType, settings, commits) => {
       const { testBed, member, received, committed } = await slow({ listenerType, ...settings });
       expect(member.offsets()).toEqual(upTo(7));
-      // Three records in nine seconds, then a slice with a clock of its own.
+      // The first slice has three records in nine seconds. The next slice has a clock of its own.
       const begins = received.map((time) => Math.round(time / 1_000));
       expect(begins).toEqual([0, 0, 0, 9, 9, 9, 18]);
       expect(committed).toEqual(commits);
@@ -161,7 +161,7 @@ describe('PollIntervalSafetyValve in a lane', () => {
     const begins = calls.map(({ at }) => Math.round(at / 1_000));
     expect(calls.map(({ offset }) => offset)).toEqual(upTo(7));
     expect(begins).toEqual([0, 3, 6, 9, 12, 15, 18]);
-    // Each has its budget from the begin of its own slice.
+    // The retry budget of each record starts with its own slice.
     expect(calls.map(({ turn }) => Math.round(turn / 1_000))).toEqual([0, 0, 0, 9, 9, 9, 18]);
     expect(committed).toEqual([3, 6, 7]);
     expect(member.session.counts).toMatchObject({ slicesCut: 2, membershipsGivenUp: 0 });
@@ -170,7 +170,7 @@ describe('PollIntervalSafetyValve in a lane', () => {
     await testBed.end();
   });
 
-  /** A processor of slices, each of whose calls takes three seconds for one record. */
+  /** Starts a processor of slices whose calls take three seconds per record. */
   async function inCalls(settings: Partial<ConsumingSettings>) {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(7);

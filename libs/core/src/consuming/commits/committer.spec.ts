@@ -16,15 +16,15 @@ import {
 import { MetadataBudget } from './metadata-budget.js';
 import { partitionName } from '../lanes/partition-name.js';
 
-/** A partition whose progress the test moves. */
+/** A lane whose progress the test moves. */
 class Progress implements CommitSource {
   readonly topic = 't';
   readonly name: string;
   watermark = 0;
   confirmed = 0;
-  /** As long as this. */
+  /** Length of the metadata. */
   metadata = 0;
-  /** A mistake in our own code, once. */
+  /** Where an internal error is thrown, once. */
   breaksAt: 'commitPoint' | 'confirm' | undefined;
 
   constructor(readonly partition: number) {
@@ -57,9 +57,9 @@ class Bench {
   readonly log: LogLine[] = [];
   readonly troubles: (Error | undefined)[] = [];
   readonly owned = new Set([0, 1, 2]);
-  /** What the broker says to each commit; without one it stores it. */
+  /** Answers of the broker, one per commit. A commit without an answer is stored. */
   readonly answers: (Promise<void> | Error)[] = [];
-  /** How long the broker takes for a commit. */
+  /** Time that the broker takes for a commit. */
   takesMs = 0;
   readonly budget = new MetadataBudget();
   readonly committer = new Committer({
@@ -242,7 +242,7 @@ describe('Committer', () => {
     bench.done(one, 1);
     await bench.runtime.settle();
     expect(bench.troubles).toEqual([refused, undefined]);
-    // Nobody waits any longer for what is not ours to commit.
+    // The other commit does not wait for a lane that was forgotten.
     expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
   });
 

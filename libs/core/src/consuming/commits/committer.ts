@@ -199,7 +199,7 @@ export class Committer {
     return this.parts.budget.shrink(Math.max(...lengths));
   }
 
-  /** With the last refused lane the error is over, and the commits of others need not wait for a retry. */
+  /** Ends the error with the last refused lane, so that other commits need not wait for a retry. */
   #noLongerRefused(lane: CommitSource): void {
     this.#refused.delete(lane);
     if (!this.#error || this.#refused.size > 0) return;

@@ -3,7 +3,7 @@ import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import { ConsumingTestBed, upTo } from '../session/consuming-test-bed.spec-support.js';
 
-/** Of records by key, every second one is done, and the others run until the test says so. */
+/** Completes every second of many records by key. The others run until the test ends them. */
 async function everySecondDone(
   offsetMetadataLimit: number,
   settings: Partial<ConsumingSettings> = {},
@@ -84,7 +84,7 @@ describe('full commit metadata', () => {
       for (const [offset, gate] of gates) if (offset > 0) gate.resolve(succeeded);
       await testBed.runtime.advance(100);
     }
-    // All but those that are in line.
+    // All records were handed out, except those in line.
     expect(member.handled.length).toBe(1_198);
     await endAll();
     await testBed.end();

@@ -139,10 +139,10 @@ const step = fc.record({
   pick: fc.nat(50),
 } as const);
 
-/** How far apart the offsets of a log are. */
+/** Distances between the offsets of a log. */
 const gaps = fc.array(fc.constantFrom(1, 1, 1, 2, 4), { minLength: 40, maxLength: 40 });
 
-/** A log, its reader and its handlers, with everything remembered and looked up the slow way. */
+/** A log with a reader and handlers that remembers everything and computes results the slow way. */
 class Model {
   readonly broken: string[] = [];
   readonly #log: readonly number[];

@@ -23,7 +23,7 @@ function receive(progress: PartitionProgress, ...offsets: readonly number[]): re
   return wanted.map(({ offset }) => offset);
 }
 
-/** One of five is done out of turn. */
+/** Completes one of five records out of order. */
 function withGap(given?: Given): PartitionProgress {
   const progress = progressWith(given);
   receive(progress, 0, 1, 2, 3, 4);

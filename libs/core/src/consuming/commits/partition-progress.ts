@@ -99,8 +99,7 @@ export class PartitionProgress {
   }
 
   #metadataAt(watermark: number): string | null {
-    // Nothing has been read since, so the committed metadata still holds. Without a record at this
-    // offset it never will be verified.
+    // The committed metadata still holds, since no record was read. If the log has none here, none ever will be.
     if (this.#unverifiedMetadata && watermark === this.#committed) return this.#metadata;
     this.#unverifiedMetadata = undefined;
     const { topicId, budget } = this.parts;

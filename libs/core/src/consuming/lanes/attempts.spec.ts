@@ -8,7 +8,7 @@ const failed = (rest: object = {}): Outcome => ({
   ...rest,
 });
 
-/** One record, and what its handler says about it each time; then it succeeds. */
+/** Handles one record with these outcomes, then with a success. */
 async function livesOf(outcomes: readonly Outcome[]) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
@@ -37,7 +37,7 @@ describe('what a delivery knows of those before it', () => {
       { redeliveries: 0, failures: 0, calls: 0 },
       { redeliveries: 1, failures: 1, calls: 3 },
       { redeliveries: 2, failures: 1, calls: 3 },
-      // No call was made, so nothing is held against it.
+      // The handler was not called, so no failure is counted.
       { redeliveries: 3, failures: 1, calls: 3 },
       { redeliveries: 4, failures: 2, calls: 4 },
     ]);

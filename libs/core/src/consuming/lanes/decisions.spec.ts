@@ -5,7 +5,7 @@ import { ConsumingTestBed, TOPIC } from '../session/consuming-test-bed.spec-supp
 const PARTITION = { topic: TOPIC, partition: 0 };
 const error = new Error('exhausted');
 
-/** Three records, of which nobody but an operator lets the second pass. */
+/** Starts with three records. Only an operator lets the second one pass. */
 async function stuckAtSecond(onDecided: (decision: RecordDecision) => Outcome = () => succeeded) {
   const testBed = await ConsumingTestBed.of(2);
   await testBed.write(3);

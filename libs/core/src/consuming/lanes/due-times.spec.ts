@@ -12,7 +12,7 @@ interface HandedOut {
   readonly receivedAt: number;
 }
 
-/** Records of one partition, each with the time from which on it may be handed out, counted from the start. */
+/** Starts with records of one partition that are due after these delays. */
 async function dueIn(delays: readonly number[], options: Partial<SessionUnderTestOptions> = {}) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(delays.length);

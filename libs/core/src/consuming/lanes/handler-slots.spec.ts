@@ -1,6 +1,6 @@
 import { HandlerSlots, type SlotWaiter } from './handler-slots.js';
 
-/** One that hands out as many as it has, while there are slots. */
+/** A lane that hands out as many records as it has, while slots are free. */
 class Lane implements SlotWaiter {
   taken = 0;
 

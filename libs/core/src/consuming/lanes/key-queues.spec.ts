@@ -17,7 +17,7 @@ function queues() {
   return { runtime, waits, delivery, all };
 }
 
-/** The first of its key is at work, and these wait behind it. */
+/** Marks the first record of a key as running, with these behind it. */
 function atWork({ all, delivery }: ReturnType<typeof queues>, key: string, ...behind: number[]) {
   const queue = all.add(key, delivery(0)) as KeyQueue;
   all.take(queue);

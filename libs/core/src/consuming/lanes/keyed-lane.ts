@@ -102,13 +102,13 @@ export class KeyedLane extends PartitionLane {
     this.#waiting.endAll();
   }
 
-  /** Whether more records can begin as soon as a slot is free. */
+  /** Returns whether more records can begin as soon as a slot is free. */
   get #hasNext(): boolean {
     return this.#queues.isReady || (this.pending.size > 0 && !this.waitsForDueTime);
   }
 
   /**
-   * Whether completed records are to be committed now. With nothing more to begin, they wait for no
+   * Returns whether completed records are to be committed now. If nothing more can begin, they wait for no
    * others.
    */
   get #shouldReport(): boolean {

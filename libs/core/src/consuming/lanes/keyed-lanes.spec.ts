@@ -21,10 +21,10 @@ const failed = (rest: object = {}): Outcome => ({
   ...rest,
 });
 
-/** What the number of a running record has for its partition. */
+/** Offset in the numbers of running records per partition. */
 const PARTITION = 1_000;
 
-/** Records with these keys in one partition, and handlers that end when the test says so. */
+/** Records with these keys in one partition, and handlers that the test ends. */
 class Keys {
   readonly begun: number[] = [];
   readonly #running = new Map<number, Deferred<Outcome>>();
@@ -32,7 +32,7 @@ class Keys {
 
   constructor(
     readonly testBed: ConsumingTestBed,
-    /** For those that answer by themselves. */
+    /** Replaces the handlers by ones that answer by themselves. */
     readonly answer: (delivery: Delivery) => Outcome | Promise<Outcome> | undefined,
   ) {}
 
@@ -57,7 +57,7 @@ class Keys {
     return [...this.#running.keys()];
   }
 
-  /** What the group knows to be done behind the committed offset. */
+  /** Offsets that the group knows to be completed beyond the committed one. */
   async doneBeyondGap(): Promise<readonly number[]> {
     const { offset = 0, metadata = null } = (await this.testBed.commitOf()) ?? {};
     const runs = decodeMetadata(offset, metadata)?.ranges ?? [];
@@ -168,7 +168,7 @@ describe('records by key', () => {
     expect(await keys.testBed.committed()).toBeUndefined();
     await keys.end(4);
     await keys.testBed.untilCommitted(5);
-    // With nothing more to begin, nothing waits for company.
+    // If nothing more can begin, completed records are committed at once.
     for (const offset of upTo(11)) await keys.end(5 + offset);
     await keys.end(17);
     await keys.end(16);
@@ -305,7 +305,7 @@ describe('a record by key that fails', () => {
     await keys.testBed.end();
   });
 
-  it('that waits for a decision pauses its partition, the lowest offset first', async () => {
+  it('pauses its partition if it waits for a decision, the lowest offset first', async () => {
     const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, decision }) => {
       if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
       return undefined;
@@ -490,7 +490,7 @@ describe('a partition by key', () => {
     await keys.end(1);
     session.resume('operator');
     await keys.testBed.runtime.advance(500);
-    // The key of the one that still runs waits for it, whatever came between.
+    // The key of the running handler stays blocked, whatever came between.
     expect(new Set(keys.running)).toEqual(new Set([0, 3]));
     while ((await keys.testBed.committed()) !== 6) {
       await keys.endAll();
@@ -526,7 +526,7 @@ describe('a partition by key', () => {
     const next = new Keys(keys.testBed, () => succeeded);
     await next.start();
     await keys.testBed.untilCommitted(2);
-    // The one that was done beyond the gap is not done again.
+    // The record that was completed beyond the gap is not handled again.
     expect(next.begun).toEqual([0]);
     await keys.testBed.end();
   });
@@ -596,7 +596,7 @@ describe('an internal error in a partition by key', () => {
 });
 
 describe('handlers that outlive their assignment', () => {
-  /** A record is at work in an assignment that was lost; others come with the next one. */
+  /** Loses an assignment while a record is in flight, and gets the next one. */
   async function lostAtWork(
     settings: Partial<ConsumingSettings> = {},
   ): Promise<{ keys: Keys; regain: () => Promise<void>; runsOfFirst: () => number }> {

@@ -108,6 +108,6 @@ export function redeliveryDelay(
   backoff: Backoff,
 ): number {
   if (kind === 'failed') return delayMs ?? backoff.next();
-  // Without a delay, a handler that gives everything back would run in a tight loop.
+  // A handler that gives everything back without a delay would run in a tight loop.
   return delayMs ? delayMs : backoff.next();
 }

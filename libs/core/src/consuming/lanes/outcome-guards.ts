@@ -14,7 +14,7 @@ const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'handed-back',
 ]);
 
-/** Only a known kind of outcome may move the watermark, whatever a processor returns. */
+/** Checks the kind, since a processor may return anything and only a known kind may move the watermark. */
 export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }

@@ -100,8 +100,8 @@ describe('PartitionLane', () => {
     expect([lane.commitPoint()?.offset, bench.done]).toEqual([3, 2]);
   });
 
-  /** Answers for one record after the other, when it is told to. */
-  class Stretches {
+  /** A processor of slices that answers for one record after the other, when the test says so. */
+  class Segments {
     readonly calls: number[][] = [];
     #answer = new Deferred<readonly Outcome[]>();
     readonly bench = new LaneTestBed(undefined, (slice) => {
@@ -126,40 +126,40 @@ describe('PartitionLane', () => {
   }
 
   it('calls a batch processor again for the rest of the slice, and knows meanwhile what is done', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
-    await stretches.answer(succeeded);
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
+    await segments.answer(succeeded);
     expect([lane.tracker.watermark, lane.running.length]).toEqual([1, 2]);
-    await stretches.answer(succeeded, succeeded);
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded, succeeded);
+    await segments.answer(succeeded);
     expect(calls).toEqual([[0, 1, 2], [1, 2], [3]]);
     expect(lane.tracker.watermark).toBe(4);
     expect(bench.counters.counts).toMatchObject({ received: 4, succeeded: 4, inFlight: 0 });
   });
 
   it('starts the clock of a handler with its call', async () => {
-    const stretches = new Stretches();
-    stretches.start(0, 1, 2);
-    await stretches.bench.runtime.advance(20_000);
-    await stretches.answer(succeeded);
-    expect(stretches.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
-      [stretches.bench.runtime.monotonic(), 2],
-      [stretches.bench.runtime.monotonic(), 0],
+    const segments = new Segments();
+    segments.start(0, 1, 2);
+    await segments.bench.runtime.advance(20_000);
+    await segments.answer(succeeded);
+    expect(segments.lane.running.map(({ startedAt, records }) => [startedAt, records])).toEqual([
+      [segments.bench.runtime.monotonic(), 2],
+      [segments.bench.runtime.monotonic(), 0],
     ]);
   });
 
   it('cuts a slice whose calls take too long, and reads the rest again', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
     await bench.runtime.advance(42_001);
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     expect(bench.pauses).toEqual([{ kind: 'slice-cut' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.counters.counts).toMatchObject({ handedBack: 3, inFlight: 0, slicesCut: 1 });
     lane.resume();
-    stretches.start(1, 2, 3);
+    segments.start(1, 2, 3);
     expect(calls).toEqual([
       [0, 1, 2],
       [1, 2, 3],
@@ -167,43 +167,43 @@ describe('PartitionLane', () => {
   });
 
   it.each([
-    ['is held', false],
-    ['was held meanwhile', true],
-  ])('that %s makes no further call', async (_, isReleased) => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2, 3);
+    ['is paused', false],
+    ['was paused meanwhile', true],
+  ])('makes no further call if it %s', async (_, isReleased) => {
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2, 3);
     lane.pause();
     lane.abortWaits(new DeliveryAbortedException('paused'));
     const quiet = watched(lane.whenIdle());
     if (isReleased) lane.resume();
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     expect([calls.length, quiet.ended, lane.running.length]).toEqual([1, true, 0]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.isPaused]).toEqual([1, 1, true]);
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 3, inFlight: 0 });
     lane.resume();
-    stretches.start(1, 2, 3);
+    segments.start(1, 2, 3);
     expect(calls.at(-1)).toEqual([1, 2, 3]);
-    expect(stretches.signals.at(-1)?.aborted).toBe(false);
+    expect(segments.signals.at(-1)?.aborted).toBe(false);
   });
 
   it('makes no further call after its end', async () => {
-    const stretches = new Stretches();
-    const { bench, lane, calls } = stretches;
-    stretches.start(0, 1, 2);
+    const segments = new Segments();
+    const { bench, lane, calls } = segments;
+    segments.start(0, 1, 2);
     const ended = Promise.all(lane.running.map((delivery) => delivery.whenEnded()));
     lane.end();
-    await stretches.answer(succeeded);
+    await segments.answer(succeeded);
     await ended;
     expect([calls.length, bench.late, lane.commitPoint()]).toEqual([1, ['0 succeeded'], undefined]);
     expect(bench.counters.counts).toMatchObject({ succeeded: 1, handedBack: 2, inFlight: 0 });
   });
 
   it('rewinds to the failed record of a slice, and gives the rest back', async () => {
-    const stretches = new Stretches();
-    const { bench, lane } = stretches;
-    stretches.start(0, 1, 2, 3);
-    await stretches.answer(succeeded, { kind: 'failed', error: new Error('no') });
+    const segments = new Segments();
+    const { bench, lane } = segments;
+    segments.start(0, 1, 2, 3);
+    await segments.answer(succeeded, { kind: 'failed', error: new Error('no') });
     expect(bench.pauses).toMatchObject([{ kind: 'failed' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });
@@ -225,15 +225,15 @@ describe('PartitionLane', () => {
   });
 
   it('becomes idle and keeps its position if reporting a late outcome fails', async () => {
-    const stretches = new Stretches();
-    const { bench, lane } = stretches;
-    stretches.start(0, 1, 2);
+    const segments = new Segments();
+    const { bench, lane } = segments;
+    segments.start(0, 1, 2);
     lane.end();
     const quiet = watched(lane.whenIdle());
     bench.onLate = () => {
       throw new Error('no log');
     };
-    await stretches.answer(succeeded, succeeded, succeeded);
+    await segments.answer(succeeded, succeeded, succeeded);
     expect(quiet.ended).toBe(true);
     expect(bench.counters.counts).toMatchObject({ received: 3, inFlight: 0 });
     expect(reconciles(bench.counters.counts)).toBe(true);

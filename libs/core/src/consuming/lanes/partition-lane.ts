@@ -22,7 +22,7 @@ import type { WaitingRecords } from './waiting-records.js';
 type Phase = 'open' | 'paused' | 'ended';
 
 /**
- * One assignment of one partition, from the records that were read to what is to be committed.
+ * Lane of one partition in one assignment, from the records that were read to what is to be committed.
  *
  *   enqueue ──► pending ──► running ──► progress ──► commit point
  *                 │            └── failed, handed back ──► handed out again, later
@@ -71,7 +71,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
   /** Number of records that wait for their turn. */
   abstract get backlog(): number;
 
-  /** Whether fetching stops for this partition. */
+  /** True if fetching has to stop for this partition. */
   abstract get isBufferFull(): boolean;
 
   /** Hands out pending records. Handlers that return at once have finished when this returns. */
@@ -97,7 +97,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.#interrupted;
   }
 
-  /** Whether the first record is not due yet. */
+  /** True while the first record is not due. */
   get waitsForDueTime(): boolean {
     return this.#due?.isWaiting ?? false;
   }
@@ -228,7 +228,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
     return this.#phase === 'open';
   }
 
-  /** Whether the first pending record may be handed out. */
+  /** Returns whether the first pending record may be handed out. */
   protected mayTake(): boolean {
     const { first } = this.pending;
     if (this.#phase !== 'open' || !first) return false;

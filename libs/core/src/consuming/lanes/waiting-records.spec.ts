@@ -7,7 +7,7 @@ const failed = (message: string): RecordWait => ({
 });
 const handedBack: RecordWait = { reason: 'delay', until: 1_000 };
 
-/** With what is told: the reasons that there are by then. */
+/** Records each report with the reasons at that time. */
 function waitingRecords() {
   const told: string[] = [];
   const waiting = new WaitingRecords(() => {

@@ -97,7 +97,7 @@ describe('LaneGate', () => {
     await bench.runtime.advance(40_000);
     bench.ledger.remove('operator');
     bench.gate.update();
-    // The driver stands where the lane goes on, and all the same waits for a seek.
+    // The driver is at the next record, but the stop still requires a seek.
     expect(bench.session.calls).toEqual(['pause t-0', 'seek t-0 7', 'resume t-0']);
   });
 
@@ -114,7 +114,7 @@ describe('LaneGate', () => {
     bench.gate.pauseFor(lane, backoff);
     await bench.runtime.advance(100);
     expect(bench.session.position(lane)).toBe(5);
-    // The records are still on their way when the batch is to be tried again.
+    // The records are in transit when the batch is to be read again.
     await bench.runtime.advance(30_000);
     expect(bench.session.position(lane)).toBe(5);
   });

@@ -88,10 +88,7 @@ export interface ConsumingStatus {
   readonly stuckHandlers: number;
 }
 
-/**
- * By `key` and by `none`, single records wait with `delay` or `backoff`, while others of the
- * partition go on.
- */
+/** Pause of a partition. By `key` and by `none`, `delay` and `backoff` concern single records. */
 export interface PartitionPause extends TopicPartition {
   readonly reasons: readonly PauseReason[];
   /** Error that made the partition wait, such as the handler's. */
@@ -131,7 +128,7 @@ export interface DrainReport {
   readonly abandoned: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** One member of the binding's group, with everything between the poll and the commit. */
+/** Member of the binding's group, with everything between the poll and the commit. */
 export interface ConsumingSession {
   readonly id: string;
   /**

@@ -77,7 +77,7 @@ describe('the report of a close after a session was given up for an overdue hand
   let hanging: Deferred<Outcome>;
   let signal: AbortSignal | undefined;
 
-  /** Partition 0 hangs; partition 1 has begun a second before the other one is overdue. */
+  /** Partition 0 hangs. Partition 1 begins a second before partition 0 is overdue. */
   const givenUp = async () => {
     hanging = new Deferred();
     await testBed.write(1, 0);

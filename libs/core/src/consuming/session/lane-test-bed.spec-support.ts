@@ -20,12 +20,12 @@ import { partitionName } from '../lanes/partition-name.js';
 import { PauseLedger } from '../pauses/pause-ledger.js';
 import { RecordCounters } from './record-counters.js';
 
-/** A driver's session that does only what the test says, and writes down what it is told. */
+/** A consumer session that does only what the test says, and records its calls. */
 export class ScriptedSession {
   readonly calls: string[] = [];
   readonly positions = new Map<string, number>();
   readonly answers: (readonly BrokerRecord[] | Error)[] = [];
-  /** Whether it stands behind what it has handed out, or where the test says. */
+  /** Whether the position follows the records that were handed out. */
   follows = false;
   status: SessionStatus = { state: 'stable', since: 0, generation: 1 };
 

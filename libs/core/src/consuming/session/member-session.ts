@@ -36,10 +36,7 @@ export interface MemberSessionParts {
   onChange(): void;
 }
 
-/**
- * One consumer session, that is one member of the group: polls, hands out and commits until it
- * ends.
- */
+/** Runs one consumer session, that is one member of the group, until it ends. */
 export class MemberSession implements LaneObserver, Membership {
   readonly session: ConsumerSession;
   commitError: Error | undefined;

@@ -73,7 +73,7 @@ describe('a handler that exceeds maxPollIntervalMs', () => {
     await testBed.runtime.advance(MAX_POLL_MS);
     await testBed.untilCommitted(4);
     expect(member.session.status.stuckHandlers).toBe(2);
-    // Their slots are free already: when they end, no other one is.
+    // Their slots were freed before, so their end must not free others.
     hanging.resolve(succeeded);
     const gate = new Deferred<Outcome>();
     next = gate.promise;
@@ -114,7 +114,9 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
     await testBed.end();
   });
 
-  /** The first record of partition 0 hangs when it is called first; the next two others take so long. */
+  /**
+   * The first record of partition 0 hangs at its first call. The next two others take this long.
+   */
   const startedWith = async (lateMs: number, more: Partial<ConsumingSettings> = {}) => {
     let first = true;
     let late = 0;
@@ -177,7 +179,8 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
     await testBed.until(() => member.session.counts.membershipsGivenUp === 1);
     const since = testBed.runtime.monotonic();
     await testBed.until(() => calls(member, 0, 0) === 2);
-    // What it is about, the end of the other handler, and the second before the next try.
+    // The time includes the running record, the end of the other handler, and a second before the
+    // next attempt.
     expect(testBed.runtime.monotonic() - since).toBeLessThan(DRAIN_MS / 2);
   });
 
@@ -220,7 +223,7 @@ describe('while a handler exceeds maxPollIntervalMs', () => {
 
 describe('a member stays in its group', () => {
   let testBed: ConsumingTestBed;
-  // As much is done beyond the gap in here twice.
+  // Twice as much is completed beyond the gap in this test.
   const METADATA_LIMIT = 120;
   beforeEach(
     async () => (testBed = await ConsumingTestBed.of(1, { offsetMetadataLimit: METADATA_LIMIT })),

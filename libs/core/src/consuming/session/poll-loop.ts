@@ -97,7 +97,7 @@ export class PollLoop {
     // resumes.
     if (lane.isPaused || lane.hasEnded) return;
     lane.enqueue(records, from, to, receivedAt);
-    // No fetched record is left before this position: a skipped offset is not in the log.
+    // The driver has handed out every fetched record before this position: a skipped offset is not in the log.
     lane.tracker.advanceTo(position);
     gate.onRecordsReceived(lane);
     lane.processPending();

@@ -22,7 +22,8 @@ describe('a rebalance', () => {
     await joined;
     for (const partition of [0, 1]) await testBed.untilCommitted(3, partition);
     const all = [...first.handled, ...second.handled];
-    // Each once: what the first had at work was done and committed, and nothing was begun besides.
+    // Each record was handled once: records in flight were done and committed, and nothing else
+    // began.
     expect(all.map(({ partition, offset }) => `${partition}:${offset}`).toSorted()).toEqual([
       '0:0',
       '0:1',
@@ -73,7 +74,7 @@ describe('a rebalance', () => {
       settings: { rebalanceDrainTimeoutMs: 100 },
     });
     await testBed.until(() => first.handled.length === 1);
-    // It comes and goes: the partition is assigned to the first anew.
+    // Another member joins and leaves, so the first one gets the partition again.
     const second = await testBed.started(() => new Promise<Outcome>(() => undefined), { settings });
     await testBed.done(second.session.close());
     await testBed.until(() => first.session.status.assignment.length === 1);
@@ -103,7 +104,7 @@ describe('a rebalance', () => {
     await testBed.untilCommitted(1, second.handled[0]?.partition);
   });
 
-  it('that is noticed too late commits nothing: handlers are aborted, and the record is redelivered', async () => {
+  it('commits nothing if it is noticed too late: handlers are aborted, and the record is redelivered', async () => {
     testBed = await ConsumingTestBed.of(1);
     await testBed.write(2);
     const gate = new Deferred<Outcome>();
@@ -212,7 +213,8 @@ describe('a rebalance', () => {
       return record.offset === 0 ? gate.promise : succeeded;
     });
     await testBed.until(() => member.handled.length === 1);
-    // All five were received. While nothing can be fetched, more is written, and deleted again.
+    // All five records were received. While fetching fails, more records are written and deleted
+    // again.
     const fault = testBed.broker.faults.refuse({ operation: 'fetch' }, 'NOT_LEADER_OR_FOLLOWER');
     await testBed.runtime.advance(10_000);
     await testBed.write(15);

@@ -85,7 +85,8 @@ describe('a topic that is deleted and created again while it is read', () => {
     const stored: number[] = [];
     const member = await testBed.started(
       () => (stored.includes(0) ? another : old).promise,
-      // It has enough, so nothing is asked for, and nobody notices, until a record is done.
+      // The buffer is full, so nothing is fetched, and the recreation is noticed only when a record
+      // is done.
       { ...tier, settings: { maxPollRecords: 1 }, onCommit: (offset) => stored.push(offset) },
     );
     await testBed.until(() => member.handled.length === 1);

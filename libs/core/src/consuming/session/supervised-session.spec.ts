@@ -10,7 +10,7 @@ describe('a consuming session', () => {
 
   afterEach(async () => {
     await testBed.end();
-    // The broker keeps a timer of its own for a member that could not say good-bye.
+    // The broker keeps a timer of its own for a member that could not leave.
     await testBed.runtime.advance(10_000);
     expect(testBed.runtime.pendingTimers).toBe(0);
   });

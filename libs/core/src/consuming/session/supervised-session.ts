@@ -162,10 +162,7 @@ export class SupervisedSession implements ConsumingSession {
     return report;
   }
 
-  /**
-   * Without a consumer session nothing can be committed, but handlers of the last one may still
-   * run.
-   */
+  /** Handlers of the last consumer session may still run. Nothing can be committed without a session. */
   async #waitForLingeringHandlers(timeoutMs: number): Promise<DrainReport> {
     const { lingering } = this.#lanes;
     const abandoned = lingering.flatMap(({ running }) => running).map(placeOf);

@@ -155,7 +155,7 @@ describe('SupervisedSession', () => {
     );
     await testBed.until(() => first.handled.length === 2);
     await testBed.untilCommitted(1);
-    // As a process that is killed: nothing it sends from here on arrives.
+    // Acts like a killed process: none of its requests arrives from now on.
     testBed.broker.faults.loseRequests({ clientId: 'dying' });
     if (ending === 1) gate.resolve(succeeded);
     await testBed.runtime.settle();
@@ -286,7 +286,7 @@ describe('SupervisedSession', () => {
     await testBed.until(() => member.session.status.partitionPauses.length > 0);
     await testBed.runtime.advance(28_000);
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
-    // The record is read again a second later: its answer and the end of the 30 s cross.
+    // The record is read again a second later, so that its answer and the end of the 30 s cross.
     testBed.broker.faults.delayAnswers({ operation: 'fetch' }, 3_000, { times: 1 });
     gate.resolve({ kind: 'failed', error: new Error('no') });
     await testBed.untilCommitted(6);
@@ -321,7 +321,10 @@ describe('SupervisedSession', () => {
   });
 
   describe('a log that was truncated below records in flight', () => {
-    /** Of five records the handler is at 2; then the log ends at 3, and five others are written. */
+    /**
+     * The handler has record 2 of five. Then the log is truncated at 3, and five other records are
+     * written.
+     */
     async function cutBack(offsetReset: 'earliest' | 'none') {
       await testBed.write(3);
       await testBed.write(2);

@@ -7,7 +7,7 @@ import { binding, busWith, processor } from '../bus-test-bed.spec-support.js';
 import { CircuitBreakerLifecycleBridge } from './circuit-breaker-lifecycle-bridge.js';
 import { noDriver } from '../fake-sessions.spec-support.js';
 
-/** A circuit that goes where a test sends it. */
+/** A circuit whose transitions the test makes. */
 class FakeCircuit implements CircuitBreaker {
   state: CircuitState = 'CLOSED';
   readonly since = 0;
@@ -153,7 +153,7 @@ describe('a circuit', () => {
     expect(said).toEqual([]);
   });
 
-  it('that opens while its binding is stopped is no error and pauses nothing', async () => {
+  it('pauses nothing if it opens while its binding is stopped', async () => {
     const { circuit, lifecycle, settle, said, registry } = await testBedWith();
     const stopped = lifecycle.stop('orders');
     circuit.go('OPEN');
@@ -163,7 +163,7 @@ describe('a circuit', () => {
     expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  it('that was reset by a stop does not pause a binding that was started at once', async () => {
+  it('does not pause a binding that was started at once after the stop that reset it', async () => {
     const { circuit, lifecycle, settle, registry } = await testBedWith();
     const commands = [lifecycle.stop('orders'), lifecycle.start('orders')];
     circuit.go('OPEN');

@@ -47,7 +47,7 @@ export interface ConnectorOptions {
   readonly shutdownGate: ShutdownGate;
   readonly runtime: Pick<Runtime, 'now'>;
   readonly logger: DriverLogger;
-  /** Whether the options switch the bus off. */
+  /** Returns whether the options switch the bus off. */
   readonly isDisabled: () => boolean;
 }
 

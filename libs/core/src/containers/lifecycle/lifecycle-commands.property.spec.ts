@@ -15,7 +15,10 @@ const NAMES = ['orders', 'payments', 'stock', 'mail', 'audit'] as const;
 
 type Bus = ReturnType<typeof busWith>;
 
-/** Where each state may come from; CREATED follows DESTROYED when the binding is registered anew. */
+/**
+ * States from which each state may be reached. CREATED follows DESTROYED when the binding is
+ * registered again.
+ */
 const COMES_FROM: Readonly<Record<ContainerState, readonly ContainerState[]>> = {
   CREATED: [],
   RUNNING: ['CREATED', 'STOPPED', 'PAUSED'],
@@ -34,7 +37,7 @@ const action = fc.oneof(
 const command = fc.record({
   action,
   name: fc.constantFrom(...NAMES),
-  /** How many turns of the event loop each thing takes that a session does meanwhile. */
+  /** How many turns of the event loop each answer of a session takes. */
   turns: fc.nat(3),
   fails: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
 });
@@ -43,7 +46,7 @@ type Command = typeof command extends fc.Arbitrary<infer C> ? C : never;
 const isClosing = ({ calls }: { readonly calls: readonly string[] }): boolean =>
   calls.some((call) => call.startsWith('close'));
 
-/** Sessions whose every answer takes as many turns as the plan says, and fails now and then. */
+/** Sessions whose answers take as many turns as the plan says, and fail now and then. */
 function unreliable(bus: Bus, plan: readonly Command[]): void {
   let at = 0;
   const answer = async (): Promise<void> => {
@@ -87,7 +90,7 @@ async function caller(bus: Bus, commands: readonly Command[]): Promise<void> {
   for (const one of commands) await obey(bus, one).catch(expected);
 }
 
-/** Every change of state that was seen, checked as it happens. */
+/** Records every change of state, and checks it at once. */
 function watchTransitions(bus: Bus): string[] {
   const illegal: string[] = [];
   bus.registry.onChange((change) => {

@@ -11,7 +11,7 @@ import { DRAINED } from '../fake-sessions.spec-support.js';
 
 type Bus = ReturnType<typeof busWith>;
 
-/** [current state, command, the state it leads to or the exact words of its refusal] */
+/** [current state, command, next state or exact error message] */
 const TABLE: readonly (readonly [ContainerState, ContainerOperation, ContainerState | string])[] = [
   ['CREATED', 'start', 'RUNNING'],
   [
@@ -108,7 +108,10 @@ const ROAD_TO: Readonly<Record<ContainerState, readonly ContainerOperation[]>> =
   DESTROYED: ['destroy'],
 };
 
-/** Commands that follow one another without a wait: the later ones find the binding even when an earlier one destroys it. */
+/**
+ * Issues commands without awaiting them, so that later ones find the binding even if an earlier one
+ * destroys it.
+ */
 async function inState(bus: Bus, state: ContainerState, operation: ContainerOperation) {
   const earlier = ROAD_TO[state].map((step) => bus.lifecycle[step]('orders'));
   const result = bus.lifecycle[operation]('orders', { reason: 'test', by: 'ada' });
@@ -157,7 +160,7 @@ describe('a command in each state', () => {
     );
   });
 
-  it('that waited while its binding was destroyed does nothing to a new one of the same name', async () => {
+  it('does nothing to a new binding of the same name if its own was destroyed while it waited', async () => {
     const { lifecycle, registry, build, add } = busWith();
     add();
     const destroyed = lifecycle.destroy('orders');
@@ -300,7 +303,7 @@ describe('concurrent commands', () => {
     await expect(startingAgain).resolves.toMatchObject({ state: 'RUNNING' });
   });
 
-  it('only stop bindings while the bus shuts down', async () => {
+  it('can stop but not start bindings while the bus shuts down', async () => {
     const { lifecycle, shutdownGate, add } = busWith();
     add();
     await lifecycle.start('orders');

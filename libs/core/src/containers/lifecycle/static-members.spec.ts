@@ -57,7 +57,7 @@ describe('a host whose name changes with every rollout', () => {
   it.each([
     'shop-7c9d8b6f5d-x2k4j',
     '3f2a9c1b7d6e',
-    // Of a DaemonSet, or of a Job.
+    // Names of pods of a DaemonSet or a Job.
     'shop-x2k4j',
     'eu-west-shop-9tzqm',
   ])('gets a warning: %s', (hostname) => {

@@ -17,7 +17,7 @@ async function running(scripts: Record<string, SessionScript> = {}): Promise<Bus
   return bus;
 }
 
-/** A handler that takes so long, in a session that keeps to the time it is given. */
+/** A session whose handler takes this long, and that keeps its deadline. */
 function busyFor(bus: () => Bus, handlerMs: number): SessionScript {
   return {
     close: (timeoutMs) =>
