@@ -1,92 +1,7 @@
-import {
-  AuthorizationError,
-  CommitRefusedError,
-  FencedError,
-  OffsetMetadataTooLargeError,
-  type OffsetCommit,
-  type TopicPartition,
-} from '@nest-event-bus/broker';
-import { Deferred, sleep, VirtualRuntime } from '@nest-event-bus/broker/runtime';
-import { Committer, type CommitSource } from './committer.js';
-import {
-  type LogLine,
-  recordingLogger,
-  watched,
-} from '../session/consuming-test-bed.spec-support.js';
-import { MetadataBudget } from './metadata-budget.js';
-import { partitionName } from '../lanes/partition-name.js';
-
-/** A lane whose progress the test moves. */
-class Progress implements CommitSource {
-  readonly topic = 't';
-  readonly name: string;
-  watermark = 0;
-  confirmed = 0;
-  /** Length of the metadata. */
-  metadata = 0;
-  /** Where an internal error is thrown, once. */
-  breaksAt: 'commitPoint' | 'confirm' | undefined;
-
-  constructor(readonly partition: number) {
-    this.name = partitionName('t', partition);
-  }
-
-  commitPoint(): OffsetCommit | undefined {
-    const { topic, partition, watermark: offset } = this;
-    this.#break('commitPoint');
-    if (offset <= this.confirmed) return undefined;
-    const metadata = '.'.repeat(this.metadata);
-    return { topic, partition, offset, ...(metadata && { metadata }) };
-  }
-
-  confirm({ offset }: OffsetCommit): void {
-    this.confirmed = Math.max(this.confirmed, offset);
-    this.#break('confirm');
-  }
-
-  #break(where: Progress['breaksAt']): void {
-    if (this.breaksAt !== where) return;
-    this.breaksAt = undefined;
-    throw new Error('a mistake');
-  }
-}
-
-class Bench {
-  readonly runtime = new VirtualRuntime();
-  readonly sent: string[] = [];
-  readonly log: LogLine[] = [];
-  readonly troubles: (Error | undefined)[] = [];
-  readonly owned = new Set([0, 1, 2]);
-  /** Answers of the broker, one per commit. A commit without an answer is stored. */
-  readonly answers: (Promise<void> | Error)[] = [];
-  /** Time that the broker takes for a commit. */
-  takesMs = 0;
-  readonly budget = new MetadataBudget();
-  readonly committer = new Committer({
-    session: {
-      commit: async (offsets) => {
-        this.sent.push(offsets.map(({ partition, offset }) => `${partition}:${offset}`).join(' '));
-        if (this.takesMs > 0) await sleep(this.runtime, this.takesMs);
-        const answer = this.answers.shift();
-        if (answer instanceof Error) throw answer;
-        await answer;
-      },
-      position: ({ partition }: TopicPartition) => (this.owned.has(partition) ? 0 : undefined),
-    },
-    runtime: this.runtime,
-    logger: recordingLogger(this.log),
-    budget: this.budget,
-    onError: (error) => this.troubles.push(error),
-  });
-
-  done(source: Progress, watermark: number): void {
-    source.watermark = watermark;
-    this.committer.request(source);
-  }
-}
-
-const of = (...partitions: number[]): TopicPartition[] =>
-  partitions.map((partition) => ({ topic: 't', partition }));
+import { AuthorizationError, CommitRefusedError, FencedError } from '@nest-event-bus/broker';
+import { Deferred } from '@nest-event-bus/broker/runtime';
+import { watched } from '../session/consuming-test-bed.spec-support.js';
+import { Bench, of, Progress } from './committer.spec-support.js';
 
 describe('Committer', () => {
   it('keeps one commit in flight, and puts later progress into the next one', async () => {
@@ -115,7 +30,7 @@ describe('Committer', () => {
     zero.watermark = 5;
     await bench.runtime.advance(1_000);
     expect(bench.sent).toEqual(['0:1', '0:5', '0:5']);
-    expect(bench.troubles).toEqual([refused, refused, undefined]);
+    expect(bench.errors).toEqual([refused, refused, undefined]);
     expect(zero.confirmed).toBe(5);
   });
 
@@ -140,7 +55,7 @@ describe('Committer', () => {
     bench.done(zero, 1);
     await bench.runtime.advance(60_000);
     expect(bench.sent).toEqual(['0:1']);
-    expect(bench.troubles).toEqual([]);
+    expect(bench.errors).toEqual([]);
   });
 
   it('repeats a fenced commit while the partition is still owned', async () => {
@@ -225,10 +140,10 @@ describe('Committer', () => {
     gate.resolve();
     await bench.runtime.settle();
     expect([bench.sent, one.confirmed]).toEqual([['2:1', '1:1'], 1]);
-    expect(bench.troubles).toEqual([expect.objectContaining({ message: 'a mistake' })]);
+    expect(bench.errors).toEqual([expect.objectContaining({ message: 'a mistake' })]);
     await bench.runtime.advance(1_000);
     expect(zero.confirmed).toBe(1);
-    expect(bench.troubles.at(-1)).toBeUndefined();
+    expect(bench.errors.at(-1)).toBeUndefined();
   });
 
   it('ends the error when the refused partition has left', async () => {
@@ -241,7 +156,7 @@ describe('Committer', () => {
     bench.committer.forget(zero);
     bench.done(one, 1);
     await bench.runtime.settle();
-    expect(bench.troubles).toEqual([refused, undefined]);
+    expect(bench.errors).toEqual([refused, undefined]);
     // The other commit does not wait for a lane that was forgotten.
     expect([bench.sent, one.confirmed]).toEqual([['0:1', '1:1'], 1]);
   });
@@ -259,9 +174,9 @@ describe('Committer', () => {
     await bench.runtime.settle();
     bench.committer.forget(zero);
     await bench.runtime.settle();
-    expect(bench.troubles).toEqual([refused]);
+    expect(bench.errors).toEqual([refused]);
     await bench.runtime.advance(1_000);
-    expect([bench.troubles, one.confirmed]).toEqual([[refused, undefined], 1]);
+    expect([bench.errors, one.confirmed]).toEqual([[refused, undefined], 1]);
   });
 
   it('ends the error when a fence shows that another member owns the partition', async () => {
@@ -273,7 +188,7 @@ describe('Committer', () => {
     await bench.runtime.settle();
     bench.owned.delete(0);
     await bench.runtime.advance(1_000);
-    expect(bench.troubles).toEqual([refused, undefined]);
+    expect(bench.errors).toEqual([refused, undefined]);
   });
 
   it('repeats a refused commit at once when a flush waits for it', async () => {
@@ -322,87 +237,5 @@ describe('Committer', () => {
     await bench.runtime.advance(1_000);
     expect(bench.sent).toEqual(['1:1']);
     expect(bench.runtime.pendingTimers).toBe(0);
-  });
-});
-
-describe('Committer.whenStored', () => {
-  it('resolves when the present progress is stored, and at once if nothing is new', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    await bench.committer.whenStored(zero);
-    const [first, second] = [new Deferred(), new Deferred()];
-    bench.answers.push(first.promise, second.promise);
-    bench.done(zero, 1);
-    const one = watched(bench.committer.whenStored(zero));
-    zero.watermark = 2;
-    const two = watched(bench.committer.whenStored(zero));
-    first.resolve();
-    await bench.runtime.settle();
-    expect([bench.sent, two.ended]).toEqual([['0:1', '0:2'], false]);
-    second.resolve();
-    await bench.runtime.settle();
-    expect([one.ended, two.ended]).toEqual([true, true]);
-  });
-
-  it('waits until a repeated commit is stored', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(false);
-    await bench.runtime.advance(5_000);
-    expect([stored.ended, bench.sent]).toEqual([true, ['0:1', '0:1']]);
-  });
-
-  it.each([
-    ['its assignment ends', (bench: Bench, zero: Progress) => bench.committer.forget(zero)],
-    ['the committer closes', (bench: Bench) => bench.committer.close()],
-  ])('resolves when %s', async (_, end) => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new CommitRefusedError(of(0), 'not now', true));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    end(bench, zero);
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(true);
-  });
-
-  it('resolves when another member owns the partition', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.owned.clear();
-    bench.answers.push(new FencedError(of(0), 'gone'));
-    zero.watermark = 1;
-    const stored = watched(bench.committer.whenStored(zero));
-    await bench.runtime.settle();
-    expect(stored.ended).toBe(true);
-  });
-});
-
-describe('commit metadata that is too long', () => {
-  it('is shortened at once, without a reported error', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    zero.metadata = 3_000;
-    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
-    bench.done(zero, 1);
-    await bench.runtime.settle();
-    expect([bench.sent, zero.confirmed, bench.troubles]).toEqual([['0:1', '0:1'], 1, []]);
-    expect(bench.budget.units).toBe(1_500);
-  });
-
-  it('is an error like any other if there is no metadata to shorten', async () => {
-    const bench = new Bench();
-    const zero = new Progress(0);
-    bench.answers.push(new OffsetMetadataTooLargeError(of(0), 'too long'));
-    bench.done(zero, 1);
-    await bench.runtime.settle();
-    expect(bench.troubles).toHaveLength(1);
-    bench.committer.close();
-    await bench.runtime.settle();
   });
 });
