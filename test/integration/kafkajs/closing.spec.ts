@@ -5,12 +5,12 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, within } from '@nest-event-bus/broker/runtime';
 import { describeWithKafka } from '../support/index.js';
 
-/** Far less than the shortest time-out that a forgotten handle would wait for: 5 s, of a connect. */
+/** Far less than the shortest timeout that a forgotten handle would wait for: 5 s, of a connect. */
 const ENDS_WITHIN_MS = 2_500;
 const LOADER = join(__dirname, '../support/run-typescript.mjs');
 const PROGRAM = join(__dirname, 'children/close-in-bad-moment.ts');
 
-describeWithKafka('a process whose driver was closed', (kafka) => {
+describeWithKafka('A process whose driver was closed', (kafka) => {
   const topic = kafka.unique('closing');
   const children: ChildProcess[] = [];
 
@@ -24,7 +24,9 @@ describeWithKafka('a process whose driver was closed', (kafka) => {
     for (const child of children.splice(0)) child.kill();
   });
 
-  /** Until the child has closed its driver; then the time begins in which it has to end. */
+  /**
+   * Waits until the child has closed its driver. From then on, the child has limited time to exit.
+   */
   async function endOf(order: object): Promise<number | null> {
     const child = spawn(process.execPath, ['--import', LOADER, PROGRAM, JSON.stringify(order)], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -45,7 +47,7 @@ describeWithKafka('a process whose driver was closed', (kafka) => {
     { moment: 'swallowed', afterMs: 100 },
     { moment: 'crowd', afterMs: 0 },
     { moment: 'crowd', afterMs: 20 },
-  ])('ends by itself: $moment network, closed after $afterMs ms', async ({ moment, afterMs }) => {
+  ])('exits by itself: $moment network, closed after $afterMs ms', async ({ moment, afterMs }) => {
     const order = { brokers: kafka.brokers, topic, moment, afterMs };
     await expect(endOf(order)).resolves.toBe(0);
   });

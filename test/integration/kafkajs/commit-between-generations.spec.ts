@@ -6,30 +6,30 @@ import { expelMember } from '../contract/expel-member.js';
 import { describeWithKafka } from '../support/index.js';
 import { SlowLeader } from './slow-leader.js';
 
-const NOT_LONG_MS = 10_000;
+const TIME_LIMIT_MS = 10_000;
 
-describeWithKafka('a commit while the group waits for its leader', ({ brokers }) => {
+describeWithKafka('ConsumerSession.commit, while the group waits for its leader', ({ brokers }) => {
   let topic: string;
   let groupId: string;
   let driver: BrokerDriver;
   let leader: SlowLeader;
   let consumer: ConsumerSession;
-  let told: string[];
+  let calls: string[];
   let onRevoked: () => Promise<void>;
 
   const commit = (): Promise<void> => consumer.commit([{ topic, partition: 0, offset: 0 }]);
-  const assignments = (): number => told.filter((each) => each === 'assigned').length;
+  const assignments = (): number => calls.filter((each) => each === 'assigned').length;
 
-  /** The consumer has its partition, and the leader has joined anew and plans nothing yet. */
+  /** Assigns a partition to the consumer. Then the leader joins again and delays its SyncGroup. */
   beforeEach(async () => {
     [topic, groupId] = [unique('orders'), unique('shop')];
     driver = kafkajs({ brokers });
     leader = new SlowLeader(brokers, groupId, topic);
-    told = [];
+    calls = [];
     onRevoked = () => Promise.resolve();
     await driver.admin().createTopics([{ name: topic, partitions: 1 }]);
     await leader.join();
-    await leader.give(0);
+    await leader.assign(0);
     consumer = driver.consumer({
       groupId,
       topics: [topic],
@@ -38,16 +38,16 @@ describeWithKafka('a commit while the group waits for its leader', ({ brokers })
       heartbeatIntervalMs: 300,
     });
     const started = consumer.start({
-      onAssigned: (partitions) => void told.push(...partitions.map(() => 'assigned')),
+      onAssigned: (partitions) => void calls.push(...partitions.map(() => 'assigned')),
       onRevoked: () => onRevoked(),
-      onLost: () => void told.push('lost'),
+      onLost: () => void calls.push('lost'),
     });
     await eventually(async () => {
       const { state } = await driver.admin().describeGroup(groupId);
       return state === 'PreparingRebalance';
     });
     await leader.join();
-    await leader.give(0);
+    await leader.assign(0);
     await started;
     await eventually(() => assignments() === 1);
     await leader.join();
@@ -58,7 +58,7 @@ describeWithKafka('a commit while the group waits for its leader', ({ brokers })
     await driver.close();
   });
 
-  it('is fenced when the member is expelled meanwhile, and keeps no later one waiting', async () => {
+  it('rejects as fenced when the member is expelled meanwhile, and does not delay later commits', async () => {
     const early = commit().catch((error: Error) => error);
     await sleep(realRuntime, 500);
     await expelMember(brokers[0]!, groupId, consumer.memberId);
@@ -68,25 +68,25 @@ describeWithKafka('a commit while the group waits for its leader', ({ brokers })
       return members.length === 2;
     });
     await leader.join();
-    await leader.give(0);
-    await eventually(() => assignments() === 2, { timeoutMs: NOT_LONG_MS });
+    await leader.assign(0);
+    await eventually(() => assignments() === 2, { timeoutMs: TIME_LIMIT_MS });
     const late = commit();
     expect(await early).toMatchObject({ code: 'FENCED' });
     await late;
   });
 
-  it('succeeds in the hand-back of a member that is closed, and holds up nobody', async () => {
+  it('succeeds in onRevoked of a closing member, and does not delay the close', async () => {
     onRevoked = async () => {
       await commit();
-      told.push('committed');
+      calls.push('committed');
     };
     await sleep(realRuntime, 300);
     const since = realRuntime.monotonic();
     const closed = consumer.close();
     await sleep(realRuntime, 1_000);
-    await leader.give(0);
+    await leader.assign(0);
     await closed;
-    expect(told).toEqual(['assigned', 'committed']);
-    expect(realRuntime.monotonic() - since).toBeLessThan(NOT_LONG_MS / 2);
+    expect(calls).toEqual(['assigned', 'committed']);
+    expect(realRuntime.monotonic() - since).toBeLessThan(TIME_LIMIT_MS / 2);
   });
 });

@@ -4,17 +4,17 @@ import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { eventually } from '@nest-event-bus/testing';
 import { describeWithCluster, describeWithJava, describeWithKafka } from '../support/index.js';
 import { JavaMember } from './java/java-member.js';
-import { ascending, numbersOf, OurMember, type OurMemberOptions } from './our-member.js';
+import { ascending, numbersOf, DriverMember, type DriverMemberOptions } from './driver-member.js';
 
 jest.setTimeout(90_000);
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
-const PATIENCE = { timeoutMs: 30_000 };
+const WAIT = { timeoutMs: 30_000 };
 
-type Either = OurMember | JavaMember;
+type AnyMember = DriverMember | JavaMember;
 
-class Scene {
+class GroupScenario {
   readonly ends: (() => Promise<void> | void)[] = [];
   readonly #driver: ReturnType<typeof kafkajs>;
   #written = 0;
@@ -33,12 +33,12 @@ class Scene {
     return this;
   }
 
-  async ours(
+  async startDriverMember(
     groupProtocol: GroupProtocol,
-    options: Partial<OurMemberOptions> = {},
-  ): Promise<OurMember> {
+    options: Partial<DriverMemberOptions> = {},
+  ): Promise<DriverMember> {
     const { brokers, groupId, topic } = this;
-    const member = new OurMember({ brokers, groupId, topic, groupProtocol, ...options });
+    const member = new DriverMember({ brokers, groupId, topic, groupProtocol, ...options });
     this.ends.push(() => member.close());
     await member.start();
     return member;
@@ -51,7 +51,7 @@ class Scene {
     return java;
   }
 
-  /** While the work goes on all partitions are written to; gives what was written to all of them so far. */
+  /** Writes to all partitions while the work runs. Returns all records written so far. */
   async writingWhile(work: () => Promise<void>): Promise<readonly string[]> {
     const done = new AbortController();
     const producer = this.#driver.producer();
@@ -82,48 +82,51 @@ class Scene {
   }
 }
 
-const shared = (...members: readonly Either[]) =>
+const waitUntilShared = (...members: readonly AnyMember[]) =>
   eventually(
     () => {
       const owned = members.flatMap((member) => member.owned);
       for (const member of members)
-        if (member instanceof JavaMember) expect(member.troubles).not.toContain('Exception in');
+        if (member instanceof JavaMember) expect(member.stderr).not.toContain('Exception in');
       return (
         ascending(owned).join() === ALL.join() && members.every((member) => member.owned.length > 0)
       );
     },
-    { ...PATIENCE, description: `${members.length} members to share all` },
+    { ...WAIT, description: `${members.length} members to share all` },
   );
 
-/** Every record was read by somebody, and whatever was read was committed up to the last. */
+/**
+ * Expects that every record was read by some member, and that all offsets are committed up to the
+ * last record.
+ */
 async function expectNothingLost(
-  scene: Scene,
+  scenario: GroupScenario,
   written: readonly string[],
-  members: readonly Either[],
+  members: readonly AnyMember[],
 ): Promise<void> {
   const read = () => new Set(members.flatMap(({ records }) => records));
-  await eventually(() => read().size === written.length, { ...PATIENCE, description: 'all' });
+  await eventually(() => read().size === written.length, { ...WAIT, description: 'all' });
   expect([...read()].sort()).toEqual([...written].sort());
   await eventually(async () => {
-    const offsets = await scene.groupOffsets();
+    const offsets = await scenario.groupOffsets();
     return offsets.reduce((sum, { offset }) => sum + offset, 0) === written.length;
-  }, PATIENCE);
+  }, WAIT);
 }
 
 describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique }) => {
-  let scene: Scene;
+  let scenario: GroupScenario;
   beforeEach(async () => {
-    scene = await new Scene(brokers, unique('kip848'), unique('group')).create();
+    scenario = await new GroupScenario(brokers, unique('kip848'), unique('group')).create();
   });
-  afterEach(() => scene.end());
+  afterEach(() => scenario.end());
 
-  it('what stays is neither revoked nor read twice while others come and go', async () => {
-    const first = await scene.ours('consumer');
-    await shared(first);
+  it('neither revokes nor rereads the remaining partitions while other members join and leave', async () => {
+    const first = await scenario.startDriverMember('consumer');
+    await waitUntilShared(first);
     const readAt: (readonly [record: string, at: number])[] = [];
-    let second: OurMember | undefined;
+    let second: DriverMember | undefined;
     let kept: readonly number[] = [];
-    const written = await scene.writingWhile(async () => {
+    const written = await scenario.writingWhile(async () => {
       const watching = new AbortController();
       void (async () => {
         for (; !watching.signal.aborted; await sleep(realRuntime, 5))
@@ -131,18 +134,18 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
             readAt.push([record, realRuntime.monotonic()]);
       })();
       await sleep(realRuntime, 300);
-      second = await scene.ours('consumer');
-      await shared(first, second);
+      second = await scenario.startDriverMember('consumer');
+      await waitUntilShared(first, second);
       kept = first.owned;
       await second.close();
-      await shared(first);
+      await waitUntilShared(first);
       await sleep(realRuntime, 300);
       watching.abort();
     });
-    if (!second) throw new Error('Both have joined.');
+    if (!second) throw new Error('Both members have joined.');
     const moved = ALL.filter((partition) => !kept.includes(partition));
-    expect(numbersOf(first.told, 'revoked')).toEqual(moved);
-    expect(numbersOf(first.told, 'lost')).toEqual([]);
+    expect(numbersOf(first.calls, 'revoked')).toEqual(moved);
+    expect(numbersOf(first.calls, 'lost')).toEqual([]);
     const stayed = first.records.filter((each) => kept.includes(Number(each.split(':')[0])));
     expect(new Set(stayed).size).toBe(stayed.length);
     const times = readAt.flatMap(([record, at]) => (record.startsWith(`${kept[0]}:`) ? at : []));
@@ -150,108 +153,111 @@ describeWithKafka('groupProtocol consumer on a real broker', ({ brokers, unique 
     process.stderr.write(
       `groupProtocol consumer, longest gap of what stays: ${Math.max(...gaps)} ms\n`,
     );
-    await expectNothingLost(scene, written, [first, second]);
+    await expectNothingLost(scenario, written, [first, second]);
   });
 
   it.each([
     ['eager', ['sticky', 'range']],
     ['cooperative', ['cooperative-sticky']],
-  ] as const)('a classic group (%s) changes over and back, one by one', async (_, assignors) => {
-    const members: OurMember[] = [];
-    const all: OurMember[] = [];
-    const start = async (groupProtocol: GroupProtocol): Promise<void> => {
-      const member = await scene.ours(
-        groupProtocol,
-        groupProtocol === 'classic' ? { assignors } : {},
-      );
-      members.push(member);
-      all.push(member);
-      await shared(...members);
-    };
-    const roll = async (groupProtocol: GroupProtocol): Promise<void> => {
-      await members.shift()?.close();
-      await start(groupProtocol);
-    };
-    const written = await scene.writingWhile(async () => {
-      for (const protocol of ['classic', 'classic'] as const) await start(protocol);
-      for (const protocol of ['consumer', 'consumer', 'classic', 'classic'] as const)
-        await roll(protocol);
-    });
-    await expectNothingLost(scene, written, all);
-  });
+  ] as const)(
+    'migrates a classic group (%s) to the new protocol and back, one member at a time',
+    async (_, assignors) => {
+      const members: DriverMember[] = [];
+      const all: DriverMember[] = [];
+      const start = async (groupProtocol: GroupProtocol): Promise<void> => {
+        const member = await scenario.startDriverMember(
+          groupProtocol,
+          groupProtocol === 'classic' ? { assignors } : {},
+        );
+        members.push(member);
+        all.push(member);
+        await waitUntilShared(...members);
+      };
+      const roll = async (groupProtocol: GroupProtocol): Promise<void> => {
+        await members.shift()?.close();
+        await start(groupProtocol);
+      };
+      const written = await scenario.writingWhile(async () => {
+        for (const protocol of ['classic', 'classic'] as const) await start(protocol);
+        for (const protocol of ['consumer', 'consumer', 'classic', 'classic'] as const)
+          await roll(protocol);
+      });
+      await expectNothingLost(scenario, written, all);
+    },
+  );
 
-  it('offsets go with a transaction of the member, and not with that of one that has left', async () => {
-    const member = await scene.ours('consumer');
-    await shared(member);
+  it('commits offsets in a transaction of a member, but not for one that has left', async () => {
+    const member = await scenario.startDriverMember('consumer');
+    await waitUntilShared(member);
     const { memberId, generation } = member.session;
-    // The member itself commits what it reads, and that is in partition 0.
-    const offsets = [{ topic: scene.topic, partition: 3, offset: 7 }];
-    const of = { groupId: scene.groupId, memberId, generation, offsets };
-    const producer = scene.transactionalProducer();
+    // The member itself commits the records it reads, all of them in partition 0.
+    const offsets = [{ topic: scenario.topic, partition: 3, offset: 7 }];
+    const of = { groupId: scenario.groupId, memberId, generation, offsets };
+    const producer = scenario.transactionalProducer();
     const transaction = await producer.transaction();
-    await transaction.send([{ topic: scene.topic, partition: 0, value: 'out' }]);
+    await transaction.send([{ topic: scenario.topic, partition: 0, value: 'out' }]);
     await transaction.sendOffsets(of);
     await transaction.commit();
     await eventually(async () => {
-      const stored = await scene.groupOffsets();
+      const stored = await scenario.groupOffsets();
       return stored.find(({ partition }) => partition === 3)?.offset === 7;
-    }, PATIENCE);
-    await scene.ours('consumer');
-    await eventually(() => member.session.generation > generation, PATIENCE);
+    }, WAIT);
+    await scenario.startDriverMember('consumer');
+    await eventually(() => member.session.generation > generation, WAIT);
     const late = await producer.transaction();
-    await late.send([{ topic: scene.topic, partition: 0, value: 'out' }]);
+    await late.send([{ topic: scenario.topic, partition: 0, value: 'out' }]);
     await expect(late.sendOffsets(of)).rejects.toThrow(FencedError);
     await late.abort();
   });
 
-  describeWithJava('together with Java', () => {
-    it.each(['Java', 'ours'] as const)(
-      'share, with every record read, when %s comes first',
+  describeWithJava('groupProtocol consumer, together with a Java client', () => {
+    it.each(['Java', 'driver'] as const)(
+      'shares the partitions and reads every record when %s joins first',
       async (which) => {
-        const members: Either[] = [];
+        const members: AnyMember[] = [];
         const join = {
-          Java: async () => void members.push(await scene.java()),
-          ours: async () => void members.push(await scene.ours('consumer')),
+          Java: async () => void members.push(await scenario.java()),
+          driver: async () => void members.push(await scenario.startDriverMember('consumer')),
         };
         await join[which]();
-        await shared(...members);
-        const written = await scene.writingWhile(async () => {
-          await join[which === 'Java' ? 'ours' : 'Java']();
-          await shared(...members);
+        await waitUntilShared(...members);
+        const written = await scenario.writingWhile(async () => {
+          await join[which === 'Java' ? 'driver' : 'Java']();
+          await waitUntilShared(...members);
         });
         const [first, second] = members;
-        if (!first || !second) throw new Error('Both have joined.');
-        expect(numbersOf(first.told, 'revoked')).toEqual(second.owned);
-        await expectNothingLost(scene, written, members);
+        if (!first || !second) throw new Error('Both members have joined.');
+        expect(numbersOf(first.calls, 'revoked')).toEqual(second.owned);
+        await expectNothingLost(scenario, written, members);
         await first.close();
-        await shared(second);
-        expect(numbersOf(second.told, 'lost')).toEqual([]);
+        await waitUntilShared(second);
+        expect(numbersOf(second.calls, 'lost')).toEqual([]);
       },
     );
 
-    it('a classic member of ours hands over to Java and to ours, record by record', async () => {
-      const classic = await scene.ours('classic');
-      await shared(classic);
-      const all: Either[] = [classic];
-      const written = await scene.writingWhile(async () => {
-        const java = await scene.java();
+    it('migrates from a classic member of this driver to Java and back, without losing a record', async () => {
+      const classic = await scenario.startDriverMember('classic');
+      await waitUntilShared(classic);
+      const all: AnyMember[] = [classic];
+      const written = await scenario.writingWhile(async () => {
+        const java = await scenario.java();
         all.push(java);
-        await shared(classic, java);
+        await waitUntilShared(classic, java);
         await classic.close();
-        const ours = await scene.ours('consumer');
-        all.push(ours);
-        await shared(java, ours);
+        const startDriverMember = await scenario.startDriverMember('consumer');
+        all.push(startDriverMember);
+        await waitUntilShared(java, startDriverMember);
       });
-      await expectNothingLost(scene, written, all);
+      await expectNothingLost(scenario, written, all);
     });
   });
 });
 
 describeWithCluster(
-  'a cluster without groupProtocol consumer',
+  'groupProtocol consumer, on a cluster without it',
   { settings: { 'group.coordinator.rebalance.protocols': 'classic' } },
   (cluster) => {
-    it('is read by the classic protocol, and one warning says what to do', async () => {
+    it('falls back to the classic protocol with one warning that says what to do', async () => {
       const warned: string[] = [];
       const say = () => undefined;
       const warn = (message: string) => void warned.push(message);
@@ -277,29 +283,29 @@ describeWithCluster(
 );
 
 describeWithCluster(
-  'a cluster that does not change groups over',
+  'groupProtocol consumer, on a cluster without group migration',
   { settings: { 'group.consumer.migration.policy': 'disabled' } },
   (cluster) => {
-    it('a member of the other protocol waits, and says why, until the group is free', async () => {
-      const scene = await new Scene(cluster().brokers, 'kept', 'kept').create();
-      const classic = await scene.ours('classic');
-      await shared(classic);
-      const waiting = new OurMember({
+    it('waits and reports the reason until the members of the other protocol have left', async () => {
+      const scenario = await new GroupScenario(cluster().brokers, 'kept', 'kept').create();
+      const classic = await scenario.startDriverMember('classic');
+      await waitUntilShared(classic);
+      const waiting = new DriverMember({
         brokers: cluster().brokers,
         groupId: 'kept',
         topic: 'kept',
         groupProtocol: 'consumer',
       });
-      scene.ends.push(() => waiting.close());
+      scenario.ends.push(() => waiting.close());
       const starting = waiting.start();
       const isAdvised = ({ message }: Error): boolean =>
         message.includes('group.consumer.migration.policy=bidirectional');
-      await eventually(() => waiting.troubles.some(isAdvised), PATIENCE);
+      await eventually(() => waiting.errors.some(isAdvised), WAIT);
       expect(classic.owned).toEqual(ALL);
       await classic.close();
       await starting;
-      await shared(waiting);
-      await scene.end();
+      await waitUntilShared(waiting);
+      await scenario.end();
     });
   },
 );

@@ -4,14 +4,14 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { eventually } from '@nest-event-bus/testing';
 import { describeWithJava, describeWithKafka } from '../support/index.js';
 import { JavaMember } from './java/java-member.js';
-import { ascending, numbersOf, OurMember } from './our-member.js';
+import { ascending, numbersOf, DriverMember } from './driver-member.js';
 
 jest.setTimeout(60_000);
 
 const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
 
-describeWithJava('a member of ours and one of Java in one group', () =>
+describeWithJava('A member of this driver and a Java member in one group', () =>
   describeWithKafka('on a real broker', (kafka) => {
     const { brokers } = kafka;
     const ends: (() => Promise<void> | void)[] = [];
@@ -19,7 +19,7 @@ describeWithJava('a member of ours and one of Java in one group', () =>
       for (const end of ends.splice(0)) await end();
     });
 
-    const scene = async () => {
+    const startScenario = async () => {
       const [topic, groupId] = [kafka.unique('interop'), kafka.unique('group')];
       const driver = kafkajs({ brokers });
       ends.push(() => driver.close());
@@ -32,34 +32,36 @@ describeWithJava('a member of ours and one of Java in one group', () =>
         ends.push(() => java.kill());
         return java;
       };
-      const startOurs = async (assignors?: readonly AssignorName[]): Promise<OurMember> => {
-        const ours = new OurMember({ brokers, groupId, topic, assignors });
-        ends.push(() => ours.close());
-        await ours.start();
-        return ours;
+      const startDriverMember = async (
+        assignors?: readonly AssignorName[],
+      ): Promise<DriverMember> => {
+        const driverMember = new DriverMember({ brokers, groupId, topic, assignors });
+        ends.push(() => driverMember.close());
+        await driverMember.start();
+        return driverMember;
       };
-      return { send, startJava, startOurs };
+      return { send, startJava, startDriverMember };
     };
 
-    const owns = (member: JavaMember | OurMember, count: number) =>
+    const owns = (member: JavaMember | DriverMember, count: number) =>
       eventually(() => member.owned.length === count, {
         timeoutMs: 30_000,
-        description: `it to own ${count}`,
+        description: `the member to own ${count}`,
       });
 
-    const shared = (java: JavaMember, ours: OurMember) =>
+    const waitUntilShared = (java: JavaMember, driverMember: DriverMember) =>
       eventually(
         () => {
-          expect(java.troubles).toBe('');
-          expect(ours.session.status.state).toBe('stable');
-          expect(ascending([...java.owned, ...ours.owned])).toEqual(ALL);
-          expect([java.owned.length, ours.owned.length]).toEqual([2, 2]);
+          expect(java.stderr).toBe('');
+          expect(driverMember.session.status.state).toBe('stable');
+          expect(ascending([...java.owned, ...driverMember.owned])).toEqual(ALL);
+          expect([java.owned.length, driverMember.owned.length]).toEqual([2, 2]);
           return true;
         },
         { timeoutMs: 30_000, description: 'two partitions each' },
       );
 
-    /** While the other one joins, all partitions are written to, all the time. */
+    /** Writes to all partitions while the work runs. Returns all records written. */
     const writingWhile = async (send: () => Promise<unknown>, work: () => Promise<void>) => {
       const done = new AbortController();
       let rounds = 0;
@@ -76,49 +78,49 @@ describeWithJava('a member of ours and one of Java in one group', () =>
       );
     };
 
-    it.each(['Java', 'ours'] as const)(
-      'only what moves is revoked, and every record is read by one, when %s leads',
+    it.each(['Java', 'driver'] as const)(
+      'revoke only the partitions that move, and read every record, when %s leads',
       async (leader) => {
-        const { send, startJava, startOurs } = await scene();
+        const { send, startJava, startDriverMember } = await startScenario();
         let java: JavaMember | undefined;
-        let ours: OurMember | undefined;
+        let driverMember: DriverMember | undefined;
         const begin = {
           Java: async () => (java = await startJava('CooperativeStickyAssignor')),
-          ours: async () => (ours = await startOurs(['cooperative-sticky'])),
+          driver: async () => (driverMember = await startDriverMember(['cooperative-sticky'])),
         };
         await owns(await begin[leader](), PARTITIONS);
         const written = await writingWhile(send, async () => {
-          await begin[leader === 'Java' ? 'ours' : 'Java']();
-          if (!java || !ours) throw new Error('Both have begun.');
-          await shared(java, ours);
+          await begin[leader === 'Java' ? 'driver' : 'Java']();
+          if (!java || !driverMember) throw new Error('Both members have started.');
+          await waitUntilShared(java, driverMember);
         });
-        if (!java || !ours) throw new Error('Both have begun.');
-        const [first, second] = leader === 'Java' ? [java, ours] : [ours, java];
-        expect(numbersOf(first.told, 'revoked')).toEqual(second.owned);
-        expect(numbersOf(second.told, 'assigned')).toEqual(second.owned);
-        expect(numbersOf(second.told, 'revoked')).toEqual([]);
-        const read = () => new Set([...(java?.records ?? []), ...(ours?.records ?? [])]);
+        if (!java || !driverMember) throw new Error('Both members have started.');
+        const [first, second] = leader === 'Java' ? [java, driverMember] : [driverMember, java];
+        expect(numbersOf(first.calls, 'revoked')).toEqual(second.owned);
+        expect(numbersOf(second.calls, 'assigned')).toEqual(second.owned);
+        expect(numbersOf(second.calls, 'revoked')).toEqual([]);
+        const read = () => new Set([...(java?.records ?? []), ...(driverMember?.records ?? [])]);
         await eventually(() => read().size === written.length, { timeoutMs: 15_000 });
         expect([...read()].sort()).toEqual([...written].sort());
 
         const [kept, before] = [first.owned, second.owned];
         await first.close();
         await owns(second, PARTITIONS);
-        expect(numbersOf(second.told, 'assigned')).toEqual(ascending([...before, ...kept]));
-        expect(numbersOf(second.told, 'revoked')).toEqual([]);
-        expect([...numbersOf(first.told, 'lost'), ...numbersOf(second.told, 'lost')]).toEqual([]);
+        expect(numbersOf(second.calls, 'assigned')).toEqual(ascending([...before, ...kept]));
+        expect(numbersOf(second.calls, 'revoked')).toEqual([]);
+        expect([...numbersOf(first.calls, 'lost'), ...numbersOf(second.calls, 'lost')]).toEqual([]);
       },
     );
 
-    it.each(['Java', 'ours'] as const)(
-      'with the defaults of both they share too, when %s leads',
+    it.each(['Java', 'driver'] as const)(
+      'share the partitions with the defaults of both clients when %s leads',
       async (leader) => {
-        const { startJava, startOurs } = await scene();
+        const { startJava, startDriverMember } = await startScenario();
         const defaults = ['RangeAssignor', 'CooperativeStickyAssignor'];
         const java = leader === 'Java' ? await startJava(...defaults) : undefined;
         if (java) await owns(java, PARTITIONS);
-        const ours = await startOurs();
-        await shared(java ?? (await startJava(...defaults)), ours);
+        const driverMember = await startDriverMember();
+        await waitUntilShared(java ?? (await startJava(...defaults)), driverMember);
       },
     );
   }),

@@ -32,7 +32,7 @@ interface MemberSettings {
 
 let sessions = 0;
 
-/** A member with connections of its own, which can be taken from it. */
+/** A member with connections of its own, so that a test can disconnect it alone. */
 class TestMember {
   readonly events: string[] = [];
   readonly statuses: SessionStatus[] = [];
@@ -97,7 +97,10 @@ class TestMember {
     return this.owned.map(({ topic, partition }) => `${topic}/${partition}`).sort();
   }
 
-  /** As a process that hangs: nothing of it reaches the broker any more, and it does not notice. */
+  /**
+   * Freezes the member like a process that hangs: no request reaches the broker any more, and the
+   * member does not notice.
+   */
   freeze(): () => void {
     const request = this.cluster.request.bind(this.cluster);
     const gone = new ConnectionError('The process hangs.');
@@ -140,7 +143,7 @@ async function createTopic(kafka: SharedKafka, partitions: number, topic = kafka
   return topic;
 }
 
-const shareOut = (members: readonly TestMember[], topic: string, partitions: number) =>
+const waitForOwners = (members: readonly TestMember[], topic: string, partitions: number) =>
   eventually(
     () => {
       const expected = Array.from({ length: partitions }, (_, index) => `${topic}/${index}`);
@@ -151,7 +154,7 @@ const shareOut = (members: readonly TestMember[], topic: string, partitions: num
     { description: 'every partition to have one owner', timeoutMs: 15_000 },
   );
 
-describeWithKafka('membership in an eager group, on a real broker', (kafka) => {
+describeWithKafka('ClassicMembership in an eager group, on a real broker', (kafka) => {
   const members: TestMember[] = [];
   const join = (settings: MemberSettings): TestMember => {
     const member = new TestMember(kafka.brokers, settings);
@@ -164,7 +167,7 @@ describeWithKafka('membership in an eager group, on a real broker', (kafka) => {
   });
 
   it.each(['range', 'sticky'] as const)(
-    'two members share by %s, and the one that stays takes over from the one that leaves',
+    'shares partitions between two members by %s, and the remaining one takes over when one leaves',
     async (assignor) => {
       const topic = await createTopic(kafka, 4);
       const settings = {
@@ -174,85 +177,85 @@ describeWithKafka('membership in an eager group, on a real broker', (kafka) => {
         sessionTimeoutMs: 4_000,
       };
       const first = join(settings);
-      await shareOut([first], topic, 4);
+      await waitForOwners([first], topic, 4);
       const second = join(settings);
-      await shareOut([first, second], topic, 4);
+      await waitForOwners([first, second], topic, 4);
       expect([first.names.length, second.names.length]).toEqual([2, 2]);
       const started = realRuntime.monotonic();
       await first.close();
-      await shareOut([second], topic, 4);
+      await waitForOwners([second], topic, 4);
       expect(realRuntime.monotonic() - started).toBeLessThan(3_500);
       expect(first.events).toEqual(['assigned 4', 'revoked 4', 'assigned 2', 'revoked 2']);
     },
     20_000,
   );
 
-  it('a revocation of 3 s with a session of 1 s keeps the membership, and its commit is quick', async () => {
+  it('keeps the membership during a revocation of 3 s with a session of 1 s, and commits quickly in it', async () => {
     const topic = await createTopic(kafka, 2);
     const groupId = kafka.unique('group');
-    const took: number[] = [];
+    const durations: number[] = [];
     const settings = { groupId, topics: [topic], rebalanceTimeoutMs: 10_000 };
     const slow: TestMember = join({
       ...settings,
       on: {
         onRevoked: async (partitions) => {
-          if (took.length > 0) return;
+          if (durations.length > 0) return;
           await sleep(realRuntime, 3_000);
           const before = realRuntime.monotonic();
           await slow.committer.commit(partitions.map((each) => ({ ...each, offset: 7 })));
-          took.push(realRuntime.monotonic() - before);
+          durations.push(realRuntime.monotonic() - before);
         },
       },
     });
-    await shareOut([slow], topic, 2);
+    await waitForOwners([slow], topic, 2);
     const { memberId } = slow.membership.snapshot;
     const other = join(settings);
-    await shareOut([slow, other], topic, 2);
-    expect(took).toHaveLength(1);
-    expect(took[0]).toBeLessThanOrEqual(100);
+    await waitForOwners([slow, other], topic, 2);
+    expect(durations).toHaveLength(1);
+    expect(durations[0]).toBeLessThanOrEqual(100);
     expect(slow.membership.snapshot.memberId).toBe(memberId);
     expect(slow.events).not.toContain('lost 2');
     const stored = await other.committer.fetch([0, 1].map((partition) => ({ topic, partition })));
     expect(stored.map(({ committed }) => committed?.offset)).toEqual([7, 7]);
   }, 20_000);
 
-  it('a frozen member is taken over, is told of its loss, and comes back as a new member', async () => {
+  it('loses the partitions of a frozen member, reports the loss, and joins as a new member afterwards', async () => {
     const topic = await createTopic(kafka, 2);
     const settings = { groupId: kafka.unique('group'), topics: [topic] };
     const [frozen, survivor] = [join(settings), join(settings)];
-    await shareOut([frozen, survivor], topic, 2);
+    await waitForOwners([frozen, survivor], topic, 2);
     const { snapshot } = frozen.membership;
     const thaw = frozen.freeze();
-    await shareOut([survivor], topic, 2);
+    await waitForOwners([survivor], topic, 2);
     await eventually(() => frozen.events.at(-1) === 'lost 1');
     const late = frozen.committer.commit([{ topic, partition: 0, offset: 99 }]);
     await expect(late).rejects.toThrow(FencedError);
     thaw();
-    await shareOut([frozen, survivor], topic, 2);
+    await waitForOwners([frozen, survivor], topic, 2);
     expect(frozen.membership.snapshot.memberId).not.toBe(snapshot.memberId);
   }, 20_000);
 
-  it('a member that closes while its join is pending leaves no ghost behind', async () => {
+  it('leaves the group when it closes during a pending join, so that the others do not wait for it', async () => {
     const topic = await createTopic(kafka, 2);
     const settings = { groupId: kafka.unique('group'), topics: [topic], sessionTimeoutMs: 6_000 };
     const release = { now: () => undefined as void };
     const gate = new Promise<void>((resolve) => (release.now = resolve));
     const first = join({ ...settings, on: { onRevoked: () => gate } });
-    await shareOut([first], topic, 2);
+    await waitForOwners([first], topic, 2);
     const second = join(settings);
     await eventually(() => first.events.includes('revoked 2'));
     const before = realRuntime.monotonic();
     await second.close();
     release.now();
-    await shareOut([first], topic, 2);
+    await waitForOwners([first], topic, 2);
     expect(realRuntime.monotonic() - before).toBeLessThan(5_000);
   }, 20_000);
 
-  it('a member that shares no assignor with the group says so, and hurts nobody', async () => {
+  it('reports that it shares no assignor with the group, and does not disturb the other members', async () => {
     const topic = await createTopic(kafka, 2);
     const settings = { groupId: kafka.unique('group'), topics: [topic] };
     const first = join({ ...settings, assignors: ['sticky'] });
-    await shareOut([first], topic, 2);
+    await waitForOwners([first], topic, 2);
     const second = join({ ...settings, assignors: ['range'] });
     await eventually(() => second.state === 'retrying');
     const status = second.statuses.at(-1);
@@ -260,18 +263,18 @@ describeWithKafka('membership in an eager group, on a real broker', (kafka) => {
     expect(first.names).toHaveLength(2);
   });
 
-  it('a topic that appears is shared out', async () => {
+  it('assigns a topic that is created later', async () => {
     const [present, later] = [await createTopic(kafka, 1), kafka.unique('later')];
     const member = join({ groupId: kafka.unique('group'), topics: [present, later] });
-    await shareOut([member], present, 1);
+    await waitForOwners([member], present, 1);
     await createTopic(kafka, 2, later);
     await eventually(() => member.names.length === 3, { timeoutMs: 8_000 });
   }, 15_000);
 
-  it('fifty commits at once are stored in order', async () => {
+  it('stores fifty concurrent commits in order', async () => {
     const topic = await createTopic(kafka, 1);
     const member = join({ groupId: kafka.unique('group'), topics: [topic] });
-    await shareOut([member], topic, 1);
+    await waitForOwners([member], topic, 1);
     const offsets = Array.from({ length: 50 }, (_, offset) => offset);
     await Promise.all(
       offsets.map((offset) => member.committer.commit([{ topic, partition: 0, offset }])),

@@ -16,21 +16,24 @@ import { describeWithKafka } from '../support/index.js';
 const SEED = 1;
 const SESSION_TIMEOUT_MS = 1_000;
 
-describeWithKafka('ownership of partitions, three members and a newcomer', ({ brokers }) => {
-  it('outlives a kill -9, a leave, a revocation of 3 s and one that never ends: nothing is lost', async () => {
-    const round = new OwnershipRound({
-      brokers,
-      seed: SEED,
-      sessionTimeoutMs: SESSION_TIMEOUT_MS,
-      mostQuietMs: 200,
+describeWithKafka(
+  'Ownership of partitions, with three members and a fourth that joins',
+  ({ brokers }) => {
+    it('survives a kill -9, a leave, a revocation of 3 s and one that never ends, without losing a record', async () => {
+      const round = new OwnershipRound({
+        brokers,
+        seed: SEED,
+        sessionTimeoutMs: SESSION_TIMEOUT_MS,
+        mostQuietMs: 200,
+      });
+      const report = await round.run();
+      print(report);
+      expectOwnership(report, SESSION_TIMEOUT_MS);
     });
-    const report = await round.run();
-    print(report);
-    expectOwnership(report, SESSION_TIMEOUT_MS);
-  });
-});
+  },
+);
 
-describe('what such a round notices', () => {
+describe('the ownership checks of this test', () => {
   const assigned = (at: number, generation: number): MemberEvent => ({
     at,
     kind: 'assigned',
@@ -58,7 +61,7 @@ describe('what such a round notices', () => {
     endedAt: undefined,
   });
 
-  it('one partition with two members in one generation', () => {
+  it('report one partition with two members in one generation', () => {
     const tenures = tenuresOf([
       story('a', assigned(1, 1), ended('revoked', 2, 1)),
       story('b', assigned(5, 1)),
@@ -67,7 +70,7 @@ describe('what such a round notices', () => {
     expect(takenBeforeHandedBack(tenures)).toEqual([]);
   });
 
-  it('a partition that was given away before it was handed back', () => {
+  it('report a partition that was assigned before its revocation ended', () => {
     const tenures = tenuresOf([
       story('a', assigned(1, 1), ended('revoked', 6, 1)),
       story('b', assigned(5, 2)),
@@ -76,7 +79,7 @@ describe('what such a round notices', () => {
     expect(sharedInOneGeneration(tenures)).toEqual([]);
   });
 
-  it('how late a member heard of its loss, and that it committed meanwhile', () => {
+  it('report how late a member noticed its loss, and its commits until then', () => {
     const stories = [
       story('a', assigned(1, 1), committed(4, 1), committed(8, 1), ended('lost', 9, 1)),
       story('b', assigned(5, 2)),
@@ -87,13 +90,13 @@ describe('what such a round notices', () => {
     expect(takenBeforeHandedBack(tenures)).toEqual([]);
   });
 
-  it('who has a partition now: not the dead', () => {
+  it('return the current owner of a partition, without killed members', () => {
     const dead = { ...story('a', assigned(1, 1)), endedAt: 3 };
     expect(ownersOf(0, tenuresOf([dead, story('b', assigned(5, 2))]))).toEqual(['b']);
     expect(ownersOf(0, tenuresOf([dead]))).toEqual([]);
   });
 
-  it('a record before the committed offset that nobody handled, and one behind it that never came', () => {
+  it('report unhandled records before the committed offset, and missing ones after it', () => {
     const written = [[0, 1, 2, 3]];
     const done = (number: number) => ({ partition: 0, offset: number, number });
     const { missing, duplicates, misplaced } = completenessOf(

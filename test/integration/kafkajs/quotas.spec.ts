@@ -5,10 +5,13 @@ import { Cluster, CONTROL_CHANNEL, defineRequest } from '../../../libs/broker/sr
 import { describeWithKafka, type SharedKafka } from '../support/index.js';
 import { ignore } from './secured-clients.js';
 
-/** Kafka measures over 10 s: 260 KB at once are a third too much, for which it asks for some 3 s of rest. */
+/**
+ * Kafka measures over 10 s. 260 KB at once exceed the quota by a third, so the broker throttles the
+ * client for about 3 s.
+ */
 const BYTES_PER_SECOND = 20_000;
 const BURST = Array.from({ length: 26 }, () => Buffer.alloc(10_000, 'x'));
-const SHORTER_THAN_THE_REST_MS = 1_000;
+const SHORTER_THAN_THROTTLE_MS = 1_000;
 
 const asFloat64 = (value: number): Buffer => {
   const bytes = Buffer.alloc(8);
@@ -16,7 +19,7 @@ const asFloat64 = (value: number): Buffer => {
   return bytes;
 };
 
-/** AlterClientQuotas, which no part of the product needs. */
+/** Request AlterClientQuotas, which the product itself does not need. */
 const quotaOf = (clientId: string, quota: string) =>
   defineRequest({
     apiKey: 49,
@@ -49,7 +52,7 @@ async function limit(kafka: SharedKafka, clientId: string, quota: string): Promi
   }
 }
 
-describeWithKafka('a client over its quota', (kafka) => {
+describeWithKafka('A client over its quota', (kafka) => {
   const free = kafkajs({ brokers: kafka.brokers });
   afterAll(() => free.close());
   afterEach(() => jest.restoreAllMocks());
@@ -59,14 +62,14 @@ describeWithKafka('a client over its quota', (kafka) => {
     await free.admin().createTopics([{ name: topic, partitions: 1 }]);
     const clientId = kafka.unique('client');
     await limit(kafka, clientId, quota);
-    const requestTimeoutMs = SHORTER_THAN_THE_REST_MS;
+    const requestTimeoutMs = SHORTER_THAN_THROTTLE_MS;
     const driver = kafkajs({ brokers: kafka.brokers, clientId, requestTimeoutMs });
     return { driver, topic };
   }
 
-  it('that reads waits as the broker asks it to: no time-out, no new connection, no record lost', async () => {
+  it('waits as a reader for the throttle time, without a timeout, a new connection or a lost record', async () => {
     const { driver, topic } = await limited('consumer_byte_rate');
-    // In batches of their own: one that alone is over the quota would never be given out.
+    // Sends one batch per record: the broker would never return a single batch above the quota.
     for (const value of BURST) await free.producer().send([{ topic, value }]);
     const consumer = driver.consumer({
       groupId: kafka.unique('readers'),
@@ -84,23 +87,23 @@ describeWithKafka('a client over its quota', (kafka) => {
       read += (await consumer.poll(100, AbortSignal.timeout(30_000))).length;
       connected ||= connecting.mock.calls.length;
     }
-    expect(realRuntime.monotonic() - startedAt).toBeGreaterThan(2 * SHORTER_THAN_THE_REST_MS);
+    expect(realRuntime.monotonic() - startedAt).toBeGreaterThan(2 * SHORTER_THAN_THROTTLE_MS);
     expect(changes).toEqual([]);
-    // With what the first records needed all is done.
+    // All connections were opened before the first records arrived.
     expect(connecting).toHaveBeenCalledTimes(connected);
     await driver.close();
   });
 
-  it('that writes waits as the broker asks it to: no time-out, no new connection', async () => {
+  it('waits as a writer for the throttle time, without a timeout or a new connection', async () => {
     const { driver, topic } = await limited('producer_byte_rate');
-    const producer = driver.producer({ requestTimeoutMs: SHORTER_THAN_THE_REST_MS });
+    const producer = driver.producer({ requestTimeoutMs: SHORTER_THAN_THROTTLE_MS });
     await producer.send(BURST.map((value) => ({ topic, value })));
     const connecting = jest.spyOn(net, 'connect');
     const sentAt = realRuntime.monotonic();
     expect(await producer.send([{ topic, value: 'after the rest' }])).toMatchObject([
       { offset: BURST.length },
     ]);
-    expect(realRuntime.monotonic() - sentAt).toBeGreaterThan(2 * SHORTER_THAN_THE_REST_MS);
+    expect(realRuntime.monotonic() - sentAt).toBeGreaterThan(2 * SHORTER_THAN_THROTTLE_MS);
     expect(connecting).not.toHaveBeenCalled();
     await driver.close();
   });

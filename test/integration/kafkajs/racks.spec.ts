@@ -8,10 +8,10 @@ jest.setTimeout(90_000);
 const RACKS = ['north', 'east', 'south'];
 const RECORDS = 50;
 const VALUE = 'x'.repeat(10_000);
-const MOST = (RECORDS * VALUE.length) / 2;
+const MOST_BYTES = (RECORDS * VALUE.length) / 2;
 
 describeWithCluster(
-  'brokers that know in which rack they stand',
+  'Fetching from brokers in several racks',
   {
     brokers: 3,
     racks: RACKS,
@@ -35,8 +35,11 @@ describeWithCluster(
       return driver;
     };
 
-    /** A topic of one partition, written to past the proxies, and which broker leads it. */
-    const written = async () => {
+    /**
+     * Creates a topic with one partition and writes to it directly, not through the proxies.
+     * Returns its leader.
+     */
+    const createWrittenTopic = async () => {
       const driver = kafkajs({ brokers: cluster().brokers });
       drivers.push(driver);
       const topic = unique('racks');
@@ -64,45 +67,45 @@ describeWithCluster(
       void (async () => {
         for (;;) for (const { offset } of await session.poll(100)) offsets.push(offset);
       })().catch(() => undefined);
-      const has = (count: number) =>
+      const waitFor = (count: number) =>
         eventually(() => offsets.length >= count, {
           timeoutMs: 45_000,
           description: `${count} records`,
         });
-      return { offsets, has };
+      return { offsets, waitFor };
     };
 
     const bytesFrom = (): number[] =>
       cluster().proxies.map((proxy) => proxy.bytes.toClient.forwarded);
 
-    /** Which brokers gave most of what was read meanwhile. */
+    /** Returns the brokers that sent most of the records during the work. */
     const servedBy = async (work: () => Promise<unknown>): Promise<number[]> => {
       const before = bytesFrom();
       await work();
       return bytesFrom().flatMap((bytes, broker) =>
-        bytes - (before[broker] ?? 0) > MOST ? [broker] : [],
+        bytes - (before[broker] ?? 0) > MOST_BYTES ? [broker] : [],
       );
     };
 
-    it('are read from where the reader is, whoever leads', async () => {
-      const { topic, leader } = await written();
+    it('reads from the replica in the rack of the consumer, whichever broker leads', async () => {
+      const { topic, leader } = await createWrittenTopic();
       for (const [broker, rack] of RACKS.entries())
         expect(
-          await servedBy(async () => (await reader(driverIn(rack), topic)).has(RECORDS)),
+          await servedBy(async () => (await reader(driverIn(rack), topic)).waitFor(RECORDS)),
         ).toEqual([broker]);
-      expect(await servedBy(async () => (await reader(driverIn(), topic)).has(RECORDS))).toEqual([
-        leader,
-      ]);
+      expect(
+        await servedBy(async () => (await reader(driverIn(), topic)).waitFor(RECORDS)),
+      ).toEqual([leader]);
     });
 
-    it('are read from the leader while the near one is away, and nothing is missed', async () => {
-      const { topic, leader, write } = await written();
+    it('reads from the leader while the nearby replica is down, without missing a record', async () => {
+      const { topic, leader, write } = await createWrittenTopic();
       const near = (leader + 1) % 3;
-      const { offsets, has } = await reader(driverIn(RACKS[near]), topic);
-      await has(RECORDS);
+      const { offsets, waitFor } = await reader(driverIn(RACKS[near]), topic);
+      await waitFor(RECORDS);
       await cluster().kill(near);
       await write();
-      await has(2 * RECORDS);
+      await waitFor(2 * RECORDS);
       expect(offsets).toEqual(Array.from({ length: 2 * RECORDS }, (_, offset) => offset));
     });
   },

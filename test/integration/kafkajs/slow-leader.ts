@@ -12,7 +12,10 @@ import {
 const TIMEOUT_MS = 30_000;
 const MEMBER_ID_REQUIRED = 79;
 
-/** A member that says nothing but what it is told to. First in its group, it leads: all others wait for its plan. */
+/**
+ * A member that acts only when the test says so. As the first member it leads the group, and all
+ * others wait for its assignment.
+ */
 export class SlowLeader {
   readonly #cluster: Cluster;
   readonly #coordinator: GroupCoordinator;
@@ -46,8 +49,8 @@ export class SlowLeader {
     });
   }
 
-  /** The other member gets this partition. */
-  async give(partition: number): Promise<void> {
+  /** Assigns this partition to the other member. */
+  async assign(partition: number): Promise<void> {
     const { members = [], generationId: generation = -1 } = this.#joined ?? {};
     const plan = members
       .filter(({ memberId }) => memberId !== this.#memberId)
@@ -66,7 +69,10 @@ export class SlowLeader {
     this.#cluster.close();
   }
 
-  /** Throws where it has to be asked again: without its id, or before the group has a coordinator. */
+  /**
+   * Throws if the join must be repeated: without a member id, or before the group has a
+   * coordinator.
+   */
   async #join(): Promise<true> {
     const { groupId, topic } = this;
     const request = joinRequest({

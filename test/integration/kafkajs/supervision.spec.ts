@@ -13,8 +13,8 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, numb
 const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 const distinct = (numbers: readonly number[]): number[] => sorted([...new Set(numbers)]);
 
-/** What a suite needs around its cluster: a topic with numbered records, and consumers that end with the test. */
-class Stage {
+/** Creates a topic with numbered records, and consumers that are closed at the end of the test. */
+class SupervisionTest {
   readonly topic = unique('numbered');
   readonly #driver: BrokerDriver;
   readonly #consumers: WatchedConsumer[] = [];
@@ -32,7 +32,7 @@ class Stage {
     await this.#driver.admin().createTopics([{ name: this.topic, partitions }]);
   }
 
-  /** One partition keeps their order; several take turns. */
+  /** Writes numbered records. A single partition keeps their order; several are written in turn. */
   async write(count: number, partitions = 1): Promise<void> {
     const producer = this.#driver.producer({ lingerMs: 0 });
     const records = upTo(count).map((index) => ({
@@ -62,17 +62,17 @@ class Stage {
     return consumer;
   }
 
-  /** One that has read and committed what was written so far. */
+  /** Starts a consumer that has read and committed all records written so far. */
   async reading(options: Partial<WatchedOptions> = {}): Promise<WatchedConsumer> {
     const consumer = this.consumer(options);
     await consumer.start();
-    consumer.readOn();
-    await this.hasReadAll(consumer);
+    consumer.startReading();
+    await this.waitUntilAllRead(consumer);
     await eventually(() => consumer.hasCommitted, { description: 'the commit' });
     return consumer;
   }
 
-  hasReadAll(consumer: WatchedConsumer): Promise<unknown> {
+  waitUntilAllRead(consumer: WatchedConsumer): Promise<unknown> {
     return eventually(
       () => {
         expect(distinct(consumer.numbers)).toEqual(upTo(this.#written));
@@ -82,17 +82,17 @@ class Stage {
     );
   }
 
-  isTroubled(consumer: WatchedConsumer): Promise<BrokerError> {
+  waitForError(consumer: WatchedConsumer): Promise<BrokerError> {
     return eventually(
       () => {
         const { status } = consumer.session;
         return status.state === 'retrying' && (status.error as BrokerError);
       },
-      { description: 'the status to tell the trouble', timeoutMs: 15_000 },
+      { description: 'the status to show the error', timeoutMs: 15_000 },
     );
   }
 
-  isStable(consumer: WatchedConsumer): Promise<unknown> {
+  waitUntilStable(consumer: WatchedConsumer): Promise<unknown> {
     return eventually(() => consumer.state === 'stable', {
       description: 'the status to be stable',
       timeoutMs: 25_000,
@@ -111,8 +111,8 @@ async function duration(work: Promise<unknown>): Promise<number> {
   return realRuntime.monotonic() - startedAt;
 }
 
-describeWithCluster('supervision behind a bad network', { proxied: true }, (cluster) => {
-  let stage: Stage;
+describeWithCluster('Consumer behind an unreliable network', { proxied: true }, (cluster) => {
+  let test: SupervisionTest;
   const proxy = (): TcpProxy => {
     const [first] = cluster().proxies;
     if (!first) throw new Error('The cluster has no proxy.');
@@ -124,106 +124,109 @@ describeWithCluster('supervision behind a bad network', { proxied: true }, (clus
   };
 
   beforeEach(async () => {
-    stage = new Stage(cluster());
-    await stage.createTopic(1);
-    await stage.write(50);
+    test = new SupervisionTest(cluster());
+    await test.createTopic(1);
+    await test.write(50);
   });
 
   afterEach(async () => {
     await proxy().accept();
     proxy().forward();
-    await stage.end();
+    await test.end();
   });
 
-  it('connections that break are told, replaced, and cost nothing: each record comes once, in order', async () => {
-    const consumer = await stage.reading();
-    const atTheStart = consumer.troubles.length;
+  it('reports and replaces broken connections, and delivers each record once and in order', async () => {
+    const consumer = await test.reading();
+    const atTheStart = consumer.retryErrors.length;
     for (const _ of upTo(3)) {
-      const before = consumer.troubles.length;
+      const before = consumer.retryErrors.length;
       proxy().cut();
-      await stage.write(20);
-      await eventually(() => consumer.troubles.length > before, { description: 'the trouble' });
-      await stage.hasReadAll(consumer);
-      await stage.isStable(consumer);
+      await test.write(20);
+      await eventually(() => consumer.retryErrors.length > before, { description: 'the error' });
+      await test.waitUntilAllRead(consumer);
+      await test.waitUntilStable(consumer);
     }
-    for (const error of consumer.troubles.slice(atTheStart))
+    for (const error of consumer.retryErrors.slice(atTheStart))
       expect(error).toBeInstanceOf(ConnectionError);
-    expect(consumer.numbers).toEqual(upTo(stage.written));
+    expect(consumer.numbers).toEqual(upTo(test.written));
     expect(consumer.events).toEqual(['assigned 1']);
-    expect(consumer.brokenBy).toBeUndefined();
+    expect(consumer.pollError).toBeUndefined();
   });
 
-  it('a broker that cannot be reached for a while is asked until it can', async () => {
-    const consumer = await stage.reading();
+  it('retries while a broker cannot be reached', async () => {
+    const consumer = await test.reading();
     await proxy().refuse();
     proxy().cut();
-    await stage.write(20);
-    const error = await stage.isTroubled(consumer);
+    await test.write(20);
+    const error = await test.waitForError(consumer);
     expect(error).toMatchObject({ code: 'CONNECTION', retriable: true });
     await proxy().accept();
-    await stage.hasReadAll(consumer);
-    await stage.isStable(consumer);
-    expect(consumer.numbers).toEqual(upTo(stage.written));
+    await test.waitUntilAllRead(consumer);
+    await test.waitUntilStable(consumer);
+    expect(consumer.numbers).toEqual(upTo(test.written));
     expect(consumer.events).toEqual(['assigned 1']);
   });
 
-  it('a broker that is silent for longer than the session takes the partitions away; then reading goes on', async () => {
-    const consumer = await stage.reading({ sessionTimeoutMs: SHORT_SESSION_MS });
+  it('loses its partitions if the broker is silent longer than the session, and goes on afterwards', async () => {
+    const consumer = await test.reading({ sessionTimeoutMs: SHORT_SESSION_MS });
     freeze();
-    await stage.write(20);
+    await test.write(20);
     await eventually(() => consumer.events.includes('lost 1'), { description: 'the loss' });
-    const error = await stage.isTroubled(consumer);
+    const error = await test.waitForError(consumer);
     expect(error).toMatchObject({ retriable: true });
     proxy().forward();
-    await stage.hasReadAll(consumer);
-    await stage.isStable(consumer);
-    expect(consumer.repeatedInVain).toEqual([]);
+    await test.waitUntilAllRead(consumer);
+    await test.waitUntilStable(consumer);
+    expect(consumer.repeatedAfterCommit).toEqual([]);
     expect(consumer.events.slice(0, 3)).toEqual(['assigned 1', 'lost 1', 'assigned 1']);
   });
 
-  it('a broker that dies and comes back is read on from what was committed', async () => {
-    const consumer = await stage.reading();
+  it('goes on from the committed offset after a broker restart', async () => {
+    const consumer = await test.reading();
     await cluster().kill(0);
-    const error = await stage.isTroubled(consumer);
+    const error = await test.waitForError(consumer);
     expect(error).toMatchObject({ retriable: true });
     await cluster().restart(0);
-    await stage.write(20);
-    await stage.hasReadAll(consumer);
-    await stage.isStable(consumer);
-    expect(consumer.repeatedInVain).toEqual([]);
-    expect(consumer.brokenBy).toBeUndefined();
+    await test.write(20);
+    await test.waitUntilAllRead(consumer);
+    await test.waitUntilStable(consumer);
+    expect(consumer.repeatedAfterCommit).toEqual([]);
+    expect(consumer.pollError).toBeUndefined();
   });
 
-  describe('start, while no broker can be reached,', () => {
+  describe('ConsumerSession.start, while no broker can be reached', () => {
     it.each([
       ['refuses connections', () => proxy().refuse()],
-      ['accepts connections and says nothing', async () => freeze()],
-    ])('keeps trying where the broker %s, and ends with its signal', async (_, break_) => {
-      await break_();
-      const consumer = stage.consumer({ requestTimeoutMs: 1_000 });
-      const given = new AbortController();
-      const started = consumer.start(given.signal);
-      const rejected = expect(started).rejects.toThrow('enough');
-      const error = await stage.isTroubled(consumer);
-      expect(error).toBeInstanceOf(ConnectionError);
-      given.abort(new Error('enough'));
-      expect(await duration(rejected)).toBeLessThanOrEqual(ABORT_BOUND_MS);
-      expect(consumer.state).toBe('closed');
-    });
+      ['accepts connections and stays silent', async () => freeze()],
+    ])(
+      'retries while the broker %s, and rejects when its signal aborts',
+      async (_, breakNetwork) => {
+        await breakNetwork();
+        const consumer = test.consumer({ requestTimeoutMs: 1_000 });
+        const controller = new AbortController();
+        const started = consumer.start(controller.signal);
+        const rejected = expect(started).rejects.toThrow('enough');
+        const error = await test.waitForError(consumer);
+        expect(error).toBeInstanceOf(ConnectionError);
+        controller.abort(new Error('enough'));
+        expect(await duration(rejected)).toBeLessThanOrEqual(ABORT_BOUND_MS);
+        expect(consumer.state).toBe('closed');
+      },
+    );
 
-    it('succeeds once one can', async () => {
+    it('resolves once a broker can be reached', async () => {
       await proxy().refuse();
-      const consumer = stage.consumer();
+      const consumer = test.consumer();
       const started = consumer.start();
-      await stage.isTroubled(consumer);
+      await test.waitForError(consumer);
       await proxy().accept();
       await started;
-      consumer.readOn();
-      await stage.hasReadAll(consumer);
+      consumer.startReading();
+      await test.waitUntilAllRead(consumer);
     });
   });
 
-  describe('close is bounded', () => {
+  describe('ConsumerSession.close ends in limited time', () => {
     it.each([
       ['connections have just broken', async () => proxy().cut()],
       [
@@ -233,10 +236,10 @@ describeWithCluster('supervision behind a bad network', { proxied: true }, (clus
           proxy().cut();
         },
       ],
-      ['the broker says nothing', async () => freeze()],
-    ])('when %s', async (_, break_) => {
-      const consumer = await stage.reading();
-      await break_();
+      ['the broker is silent', async () => freeze()],
+    ])('when %s', async (_, breakNetwork) => {
+      const consumer = await test.reading();
+      await breakNetwork();
       expect(await duration(consumer.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);
       expect(consumer.state).toBe('closed');
     });
@@ -244,26 +247,26 @@ describeWithCluster('supervision behind a bad network', { proxied: true }, (clus
     it('when a join is pending', async () => {
       const groupId = unique('group');
       const eager = { groupId, assignors: ['sticky'] } as const;
-      const holding = await stage.reading({
+      const holding = await test.reading({
         ...eager,
         onRevoked: async () => {
           await eventually(() => second.state === 'closed', { timeoutMs: 20_000 });
         },
       });
-      const second = stage.consumer(eager);
+      const second = test.consumer(eager);
       const started = second.start().catch((error: Error) => error);
       await eventually(() => holding.events.includes('revoked 1'), { description: 'the join' });
       expect(await duration(second.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);
       await expect(started).resolves.toMatchObject({ code: 'CLOSED' });
     });
 
-    it('when onRevoked commits and the broker says nothing: by the session time-out', async () => {
+    it('when onRevoked commits and the broker is silent: within the session timeout', async () => {
       const failed: Error[] = [];
-      const consumer = await stage.reading({
+      const consumer = await test.reading({
         sessionTimeoutMs: SHORT_SESSION_MS,
         onRevoked: (session) =>
           session
-            .commit([{ topic: stage.topic, partition: 0, offset: 1 }])
+            .commit([{ topic: test.topic, partition: 0, offset: 1 }])
             .catch((error: Error) => void failed.push(error)),
       });
       freeze();
@@ -272,27 +275,27 @@ describeWithCluster('supervision behind a bad network', { proxied: true }, (clus
       await eventually(() => failed.length === 1, { description: 'the commit to fail' });
     });
 
-    // The last one: nobody needs the broker any more.
+    // This test is the last one, because it kills the broker.
     it('when the broker has been killed', async () => {
-      const consumer = await stage.reading();
+      const consumer = await test.reading();
       await cluster().kill(0);
       expect(await duration(consumer.session.close())).toBeLessThanOrEqual(CLOSE_BOUND_MS);
     });
   });
 });
 
-describeWithCluster('supervision of a cluster that loses a broker', { brokers: 3 }, (cluster) => {
-  it('reading goes on with the new leaders, and nothing is lost', async () => {
-    const stage = new Stage(cluster());
-    await stage.createTopic(6);
-    await stage.write(60, 6);
-    const consumer = await stage.reading();
-    await cluster().kill(await stage.leaderOf(0));
-    await stage.write(60, 6);
-    await stage.hasReadAll(consumer);
-    await stage.isStable(consumer);
-    expect(consumer.repeatedInVain).toEqual([]);
-    expect(consumer.brokenBy).toBeUndefined();
-    await stage.end();
+describeWithCluster('Consumer on a cluster that loses a broker', { brokers: 3 }, (cluster) => {
+  it('goes on with the new leaders, and loses nothing', async () => {
+    const test = new SupervisionTest(cluster());
+    await test.createTopic(6);
+    await test.write(60, 6);
+    const consumer = await test.reading();
+    await cluster().kill(await test.leaderOf(0));
+    await test.write(60, 6);
+    await test.waitUntilAllRead(consumer);
+    await test.waitUntilStable(consumer);
+    expect(consumer.repeatedAfterCommit).toEqual([]);
+    expect(consumer.pollError).toBeUndefined();
+    await test.end();
   });
 });

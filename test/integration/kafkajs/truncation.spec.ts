@@ -9,8 +9,8 @@ const SHARED = 10;
 const CUT = 10;
 const WRITTEN_AFTER = 40;
 
-/** One group that reads the topic, with all that it was told. */
-class Reader {
+/** A group that reads the topic and records the calls of its listener. */
+class GroupReader {
   readonly values: string[] = [];
   readonly resets: PositionReset[] = [];
   readonly stops: Error[] = [];
@@ -39,11 +39,11 @@ class Reader {
     return this;
   }
 
-  /** As a group that has committed to begin at the first record. */
+  /** Starts after the group has committed this offset. */
   async startAt(groupId: string, offset: number): Promise<this> {
     const offsets = [{ topic: this.topic, partition: 0, offset }];
     const admin = this.#driver.admin();
-    // A coordinator that is still loading its groups refuses.
+    // A coordinator that is still loading its groups refuses requests.
     await eventually(() => admin.setGroupOffsets(groupId, offsets).then(() => true), {
       timeoutMs: 30_000,
       description: 'the offset to be set',
@@ -58,7 +58,7 @@ class Reader {
     });
   }
 
-  /** What it has read is done, with the epoch of whoever wrote the last of it. */
+  /** Commits the records read so far, with the leader epoch of the last one. */
   commit(offset: number, leaderEpoch: number): Promise<void> {
     return this.#session.commit([{ topic: this.topic, partition: 0, offset, leaderEpoch }]);
   }
@@ -79,17 +79,17 @@ class Reader {
 const numbered = (what: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `${what} ${from + index}`);
 
-describeWithCluster('an unclean leader election', { brokers: 3 }, (cluster) => {
-  const readers: Reader[] = [];
+describeWithCluster('Consumer, after an unclean leader election', { brokers: 3 }, (cluster) => {
+  const readers: GroupReader[] = [];
   afterAll(() => Promise.all(readers.map((reader) => reader.close())));
 
-  const reader = (topic: string, offsetReset: OffsetReset, groupId?: string): Reader => {
-    const made = new Reader(cluster().brokers, topic, offsetReset, groupId);
-    readers.push(made);
-    return made;
+  const reader = (topic: string, offsetReset: OffsetReset, groupId?: string): GroupReader => {
+    const created = new GroupReader(cluster().brokers, topic, offsetReset, groupId);
+    readers.push(created);
+    return created;
   };
 
-  it('that cuts records off is told, and what stands in their place is read', async () => {
+  it('reports truncated records and reads the ones that replaced them', async () => {
     const kafka = cluster();
     const { topic, leader, follower, epoch, send, leads } = await twoReplicas(kafka);
     await send(numbered('shared', SHARED));
@@ -142,7 +142,7 @@ describeWithCluster('an unclean leader election', { brokers: 3 }, (cluster) => {
     await kafka.restart(leader);
   });
 
-  it('of a leader that has everything is nobody’s business', async () => {
+  it('reports nothing if the new leader has all records', async () => {
     const kafka = cluster();
     const { topic, leader, follower, send, leads } = await twoReplicas(kafka);
     const groupId = unique('steady');
@@ -158,7 +158,10 @@ describeWithCluster('an unclean leader election', { brokers: 3 }, (cluster) => {
   });
 });
 
-/** A topic with one partition on two of the brokers; the third keeps the cluster in office without them. */
+/**
+ * Creates a topic with one partition on two of the brokers. The third broker keeps the cluster
+ * available without them.
+ */
 async function twoReplicas(kafka: StartedKafka) {
   const driver = kafkajs({ brokers: kafka.brokers, requestTimeoutMs: 3_000 });
   const admin = driver.admin();
@@ -171,7 +174,7 @@ async function twoReplicas(kafka: StartedKafka) {
     if (!first) throw new Error('The topic has a partition.');
     return first;
   };
-  // Another broker than the one that made it may be asked.
+  // The request may reach another broker than the one that created the topic.
   const { leader, replicas } = await eventually(partition, {
     timeoutMs: 30_000,
     description: 'the topic to be known',

@@ -17,22 +17,22 @@ export interface WatchedOptions extends Pick<ConsumerOptions, 'sessionTimeoutMs'
   readonly onRevoked?: (session: ConsumerSession) => Promise<void>;
 }
 
-interface Seen {
+interface SeenRecord {
   readonly partition: number;
   readonly offset: number;
   readonly number: number;
 }
 
-/** A consumer that commits what it has handled, and remembers all that it saw and was told. */
+/** A consumer that commits what it has handled, and records its records, statuses and callbacks. */
 export class WatchedConsumer {
   readonly session: ConsumerSession;
   readonly statuses: SessionStatus[] = [];
   readonly events: string[] = [];
-  readonly seen: Seen[] = [];
-  /** Came again although the broker had confirmed that it was done. */
-  readonly repeatedInVain: Seen[] = [];
-  /** Whatever a poll rejected with. */
-  brokenBy: Error | undefined;
+  readonly seen: SeenRecord[] = [];
+  /** Records that were delivered again although their commit had been confirmed. */
+  readonly repeatedAfterCommit: SeenRecord[] = [];
+  /** Error with which a poll rejected. */
+  pollError: Error | undefined;
   readonly #driver: BrokerDriver;
   readonly #confirmed = new Map<number, number>();
   readonly #onRevoked: WatchedOptions['onRevoked'];
@@ -65,35 +65,35 @@ export class WatchedConsumer {
     return this.seen.map(({ number }) => number);
   }
 
-  /** Whether nothing is on its way any more: all that was seen is confirmed. */
+  /** Returns whether the commit of every delivered record is confirmed. */
   get hasCommitted(): boolean {
     return this.seen.every(
       ({ partition, offset }) => offset < (this.#confirmed.get(partition) ?? 0),
     );
   }
 
-  get troubles(): Error[] {
+  get retryErrors(): Error[] {
     return this.statuses.flatMap((status) => (status.state === 'retrying' ? status.error : []));
   }
 
   start(signal?: AbortSignal): Promise<void> {
-    const tell = (event: string) => (partitions: readonly TopicPartition[]) => {
+    const record = (event: string) => (partitions: readonly TopicPartition[]) => {
       this.events.push(`${event} ${partitions.length}`);
     };
     const onRevoked = async (partitions: readonly TopicPartition[]) => {
-      tell('revoked')(partitions);
+      record('revoked')(partitions);
       await this.#onRevoked?.(this.session);
     };
     return this.session.start(
-      { onAssigned: tell('assigned'), onRevoked, onLost: tell('lost') },
+      { onAssigned: record('assigned'), onRevoked, onLost: record('lost') },
       signal,
     );
   }
 
   /** Reads until the session ends. */
-  readOn(): void {
+  startReading(): void {
     void this.#read().catch((error: Error) => {
-      this.brokenBy = error;
+      this.pollError = error;
     });
   }
 
@@ -105,16 +105,16 @@ export class WatchedConsumer {
   async #read(): Promise<void> {
     for (;;) {
       const records = await this.session.poll(100);
-      for (const record of records) this.#see(record);
+      for (const record of records) this.#record(record);
       const last = new Map(records.map((record) => [record.partition, record]));
       await this.#commit([...last.values()]);
     }
   }
 
-  #see({ partition, offset, value }: BrokerRecord): void {
+  #record({ partition, offset, value }: BrokerRecord): void {
     const seen = { partition, offset, number: Number(value) };
     this.seen.push(seen);
-    if (offset < (this.#confirmed.get(partition) ?? 0)) this.repeatedInVain.push(seen);
+    if (offset < (this.#confirmed.get(partition) ?? 0)) this.repeatedAfterCommit.push(seen);
   }
 
   async #commit(last: readonly BrokerRecord[]): Promise<void> {

@@ -2,7 +2,7 @@ import type { BrokerDriver } from '../port/driver.js';
 import { KafkaDriver } from '../client/kafka-driver.js';
 import type { KafkajsOptions } from '../client/kafkajs-options.js';
 
-/** The driver for Kafka. Nothing connects before it is needed. */
+/** Creates the driver for Kafka. No connection is opened before it is needed. */
 export function kafkajs(options: KafkajsOptions): BrokerDriver {
   return new KafkaDriver(options);
 }

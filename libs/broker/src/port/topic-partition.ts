@@ -4,11 +4,11 @@ export function isSamePartition(one: TopicPartition, other: TopicPartition): boo
   return one.partition === other.partition && one.topic === other.topic;
 }
 
-/** The partition as `topic/partition`: a key for maps, and a name for messages. */
+/** Returns `topic/partition`: a key for maps, and a name for messages. */
 export const partitionKey = ({ topic, partition }: TopicPartition): string =>
   `${topic}/${partition}`;
 
-/** The display name of a partition, such as `orders-0`. */
+/** Returns the display name of a partition, such as `orders-0`. */
 export function partitionName({ topic, partition }: TopicPartition): string {
   return `${topic}-${partition}`;
 }

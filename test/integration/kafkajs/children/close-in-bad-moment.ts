@@ -2,7 +2,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 import { realRuntime, sleep } from '@nest-event-bus/broker/runtime';
 import { TcpProxy } from '@nest-event-bus/testing';
 
-/** What is under way in each of these is closed, and then the process has to end by itself. */
+/** Starts work that is under way when the driver closes. The process then has to exit by itself. */
 const { brokers, topic, moment, afterMs } = JSON.parse(process.argv[2] ?? '{}') as {
   brokers: readonly string[];
   topic: string;
@@ -13,7 +13,8 @@ const CROWD = 100;
 const nobody = { onAssigned() {}, onRevoked() {}, onLost() {} };
 const expected = (): void => undefined;
 
-// A proxy that swallows stands before the address given; the broker tells its own address to whoever gets through.
+// The proxy stands in front of the bootstrap address only. The broker returns its own address to
+// clients that get through.
 const proxy = await TcpProxy.listen({ target: brokers[0] ?? '' });
 if (moment === 'swallowed') proxy.swallow('toClient');
 const driver = kafkajs({ brokers: moment === 'swallowed' ? proxy.address : brokers });

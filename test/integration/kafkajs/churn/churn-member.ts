@@ -16,7 +16,7 @@ export interface ChurnSettings {
   readonly topic: string;
 }
 
-/** What a member says, before it goes on: what it did not say it has not done. */
+/** An event that a member reports before it goes on. Work without an event has not been done. */
 export type ChurnEvent = { readonly at: number } & (
   | { readonly kind: 'assigned' | 'revoked' | 'lost'; readonly partitions: readonly number[] }
   | {
@@ -27,33 +27,39 @@ export type ChurnEvent = { readonly at: number } & (
     }
 );
 
-type Said = ChurnEvent extends infer Event
+type ChurnEventData = ChurnEvent extends infer Event
   ? Event extends unknown
     ? Omit<Event, 'at'>
     : never
   : never;
 
-/** From an assignment to its end: of no use to a later one of the same partition. */
-interface Stint {
-  /** Whether another record of it may be begun. */
+/**
+ * State of one assignment of a partition. A later assignment of the same partition has a state of
+ * its own.
+ */
+interface ActiveAssignment {
+  /** Whether another record of the partition may be handled. */
   isOpen: boolean;
-  /** What comes after the last record that is done; -1 before the first. */
+  /** Offset after the last handled record; -1 before the first. */
   next: number;
 }
 
-const SLOWEST_HANDLING_MS = 4;
+const MAX_HANDLING_MS = 4;
 
-/** A consumer as an application would write it: it handles one record after the other, and commits what is done. */
+/**
+ * A consumer like one in an application: it handles one record after the other, and commits what is
+ * done.
+ */
 export class ChurnMember implements AssignmentListener {
   readonly #session: ConsumerSession;
   readonly #driver: BrokerDriver;
-  readonly #stints = new Map<number, Stint>();
+  readonly #assignments = new Map<number, ActiveAssignment>();
   readonly #topic: string;
   #handling: Promise<void> = Promise.resolve();
 
   constructor(
     { name, brokers, groupId, topic }: ChurnSettings,
-    private readonly say: (event: ChurnEvent) => void,
+    private readonly report: (event: ChurnEvent) => void,
   ) {
     this.#topic = topic;
     this.#driver = kafkajs({ brokers, clientId: name });
@@ -71,29 +77,30 @@ export class ChurnMember implements AssignmentListener {
   }
 
   onAssigned(partitions: readonly TopicPartition[]): void {
-    for (const { partition } of partitions) this.#stints.set(partition, { isOpen: true, next: -1 });
-    this.#tell({ kind: 'assigned', partitions: numbersOf(partitions) });
+    for (const { partition } of partitions)
+      this.#assignments.set(partition, { isOpen: true, next: -1 });
+    this.#report({ kind: 'assigned', partitions: numbersOf(partitions) });
   }
 
   async onRevoked(partitions: readonly TopicPartition[]): Promise<void> {
     for (const { partition } of partitions) this.#close(partition);
     await this.#handling;
     await this.#commit(numbersOf(partitions));
-    for (const { partition } of partitions) this.#stints.delete(partition);
-    this.#tell({ kind: 'revoked', partitions: numbersOf(partitions) });
+    for (const { partition } of partitions) this.#assignments.delete(partition);
+    this.#report({ kind: 'revoked', partitions: numbersOf(partitions) });
   }
 
   onLost(partitions: readonly TopicPartition[]): void {
     for (const { partition } of partitions) {
       this.#close(partition);
-      this.#stints.delete(partition);
+      this.#assignments.delete(partition);
     }
-    this.#tell({ kind: 'lost', partitions: numbersOf(partitions) });
+    this.#report({ kind: 'lost', partitions: numbersOf(partitions) });
   }
 
   #close(partition: number): void {
-    const stint = this.#stints.get(partition);
-    if (stint) stint.isOpen = false;
+    const assignment = this.#assignments.get(partition);
+    if (assignment) assignment.isOpen = false;
   }
 
   async #read(): Promise<void> {
@@ -101,35 +108,35 @@ export class ChurnMember implements AssignmentListener {
       const records = await this.#session.poll(20);
       this.#handling = this.#handle(records);
       await this.#handling;
-      await this.#commit([...this.#stints.keys()]);
+      await this.#commit([...this.#assignments.keys()]);
     }
   }
 
   async #handle(records: readonly BrokerRecord[]): Promise<void> {
     for (const { partition, offset, value } of records) {
-      const stint = this.#stints.get(partition);
-      if (!stint?.isOpen) continue;
-      await sleep(realRuntime, realRuntime.random() * SLOWEST_HANDLING_MS);
-      this.#tell({ kind: 'handled', partition, offset, number: Number(value) });
-      stint.next = offset + 1;
+      const assignment = this.#assignments.get(partition);
+      if (!assignment?.isOpen) continue;
+      await sleep(realRuntime, realRuntime.random() * MAX_HANDLING_MS);
+      this.#report({ kind: 'handled', partition, offset, number: Number(value) });
+      assignment.next = offset + 1;
     }
   }
 
   async #commit(partitions: readonly number[]): Promise<void> {
     const offsets = partitions.flatMap((partition) => {
-      const offset = this.#stints.get(partition)?.next ?? -1;
+      const offset = this.#assignments.get(partition)?.next ?? -1;
       return offset < 0 ? [] : [{ topic: this.#topic, partition, offset }];
     });
     try {
       await this.#session.commit(offsets);
     } catch (error) {
-      // Whoever owns it now does it again.
+      // The new owner of the partition handles the record again.
       if (!(error instanceof CommitError)) throw error;
     }
   }
 
-  #tell(said: Said): void {
-    this.say({ at: realRuntime.now(), ...said });
+  #report(event: ChurnEventData): void {
+    this.report({ at: realRuntime.now(), ...event });
   }
 }
 

@@ -1,10 +1,10 @@
 import { ChurnMember, type ChurnSettings } from './churn-member.js';
 
 const settings = JSON.parse(process.argv[2] ?? '') as ChurnSettings;
-/** Writing to a pipe is synchronous: what is said survives a kill -9 that comes right after it. */
+/** Writes to a pipe are synchronous, so an event survives a kill -9 right after it. */
 const member = new ChurnMember(settings, (event) =>
   process.stdout.write(`${JSON.stringify(event)}\n`),
 );
-// Nobody listens any more: the test run is gone.
+// The test run is gone, so this process ends too.
 process.stdin.on('close', () => process.exit(0)).resume();
 void member.start();

@@ -9,7 +9,7 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** Prints what Java's consumer reads of a topic, up to its end, as `partition value`; of transactions only what is committed. */
+/** Reads a topic up to its end with Java's consumer and read_committed. Prints `partition value` for each record. */
 public class CommittedReader {
   public static void main(String[] arguments) {
     Properties settings = new Properties();

@@ -12,7 +12,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** A member of a group in Java's own client. It prints what happens to it, one line each, until its input ends. */
+/** A group member that uses the Java client. Prints one line per event until its input ends. */
 public class GroupMember {
   public static void main(String[] arguments) throws Exception {
     Properties settings = new Properties();
@@ -39,7 +39,7 @@ public class GroupMember {
     }
   }
 
-  /** Java refuses to commit while it joins again, or in an epoch that has just ended: the next round does. */
+  /** Commits, unless the member is rejoining or its epoch has just ended. A later poll commits then. */
   static void commit(Consumer<String, String> consumer) {
     try {
       consumer.commitSync();

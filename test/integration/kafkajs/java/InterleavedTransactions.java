@@ -7,8 +7,9 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Two transactional producers write by turns to both partitions of a topic; each third transaction
- * of the one and each second of the other is aborted. Prints the values that are committed.
+ * Two transactional producers write alternately to both partitions of a topic. Every third
+ * transaction of the first one and every second of the other one is aborted. Prints the committed
+ * values.
  */
 public class InterleavedTransactions {
   static String topic;
@@ -44,7 +45,7 @@ public class InterleavedTransactions {
     return producer;
   }
 
-  /** Waits until they are in the log, so that the transactions of both truly overlap there. */
+  /** Waits until the records are in the log, so that the transactions of both producers overlap there. */
   static List<String> send(KafkaProducer<String, String> producer, String name) throws Exception {
     List<String> values = new ArrayList<>();
     List<Future<?>> sent = new ArrayList<>();

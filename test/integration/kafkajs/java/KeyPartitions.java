@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.util.Base64;
 import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 
-/** Prints for each key (Base64, one per line) its partition of so many, as Java's producer chooses it. */
+/** Prints the partition that Java's producer chooses for each key (Base64, one per line). The argument is the partition count. */
 public class KeyPartitions {
   public static void main(String[] arguments) throws Exception {
     int partitions = Integer.parseInt(arguments[0]);

@@ -10,14 +10,16 @@ export interface JavaMemberOptions {
   readonly brokers: readonly string[];
   readonly groupId: string;
   readonly topic: string;
-  /** Of the classic protocol: assignors, as class names without their package. */
+  /**
+   * Assignors of the classic protocol as class names without their package, or the new protocol.
+   */
   readonly protocol: readonly string[] | 'consumer';
 }
 
-/** A consumer of Java's own client, in a process of its own. */
+/** A consumer that uses the Java client, in a process of its own. */
 export class JavaMember {
-  /** What it was told, in order, as `assigned 0 1`. */
-  readonly told: string[] = [];
+  /** Calls of its rebalance listener in order, for example `assigned 0 1`. */
+  readonly calls: string[] = [];
   readonly records: string[] = [];
   readonly #owned = new Set<number>();
   readonly #ended: Promise<void>;
@@ -26,7 +28,7 @@ export class JavaMember {
   private constructor(private readonly process: ChildProcess) {
     this.#ended = new Promise((resolve) => process.once('close', () => resolve()));
     if (process.stdout)
-      createInterface({ input: process.stdout }).on('line', (line) => this.#hear(line));
+      createInterface({ input: process.stdout }).on('line', (line) => this.#onLine(line));
     process.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
   }
 
@@ -48,8 +50,8 @@ export class JavaMember {
     return [...this.#owned].sort((left, right) => left - right);
   }
 
-  /** What it printed besides: warnings, and why it ended. */
-  get troubles(): string {
+  /** Output on stderr: warnings, and the reason of its end. */
+  get stderr(): string {
     return this.#errors;
   }
 
@@ -62,11 +64,11 @@ export class JavaMember {
     this.process.kill('SIGKILL');
   }
 
-  #hear(line: string): void {
+  #onLine(line: string): void {
     const [what = '', ...rest] = line.split(' ');
     if (what === 'record') return void this.records.push(...rest);
     if (what === 'later') return;
-    this.told.push(line);
+    this.calls.push(line);
     for (const number of rest.map(Number))
       if (what === 'assigned') this.#owned.add(number);
       else this.#owned.delete(number);

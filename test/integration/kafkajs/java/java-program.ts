@@ -10,7 +10,7 @@ const KAFKA_VERSION = '4.1.1';
  */
 export async function runJavaProgram(
   program: string,
-  given: readonly string[],
+  programArguments: readonly string[],
   input: readonly string[] = [],
 ): Promise<readonly string[]> {
   const { java, classPath } = await kafkaJars(KAFKA_VERSION);
@@ -20,9 +20,9 @@ export async function runJavaProgram(
     '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
   ];
   const source = join(__dirname, `${program}.java`);
-  const process = spawn(java, [...flags, '-cp', classPath, source, ...given]);
-  const [said, errors]: [Buffer[], Buffer[]] = [[], []];
-  process.stdout.on('data', (bytes: Buffer) => said.push(bytes));
+  const process = spawn(java, [...flags, '-cp', classPath, source, ...programArguments]);
+  const [output, errors]: [Buffer[], Buffer[]] = [[], []];
+  process.stdout.on('data', (bytes: Buffer) => output.push(bytes));
   process.stderr.on('data', (bytes: Buffer) => errors.push(bytes));
   process.stdin.end(input.map((line) => `${line}\n`).join(''));
   const code = await new Promise<number | null>((resolve, reject) => {
@@ -31,5 +31,5 @@ export async function runJavaProgram(
   });
   if (code !== 0)
     throw new Error(`${program} ended with ${code}:\n${Buffer.concat(errors).toString()}`);
-  return Buffer.concat(said).toString().split('\n').slice(0, -1);
+  return Buffer.concat(output).toString().split('\n').slice(0, -1);
 }

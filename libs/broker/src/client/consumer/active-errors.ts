@@ -1,13 +1,16 @@
-/** What goes wrong at the moment, by its source, with when it began. */
+/** Errors that a session has at the moment, by their source, each with the time when it began. */
 export class ActiveErrors {
   readonly #bySource = new Map<object, { readonly error: Error; readonly since: number }>();
 
-  /** The one that lasts longest. */
+  /** The error that has lasted longest. */
   get oldest(): { readonly error: Error; readonly since: number } | undefined {
     return this.#bySource.values().next().value;
   }
 
-  /** Returns whether the picture changed: a source that goes on failing is no news. */
+  /**
+   * Returns whether the status changes. A source that fails again with the same message changes
+   * nothing.
+   */
   add(source: object, error: Error, now: number): boolean {
     const known = this.#bySource.get(source);
     this.#bySource.set(source, { error, since: known?.since ?? now });

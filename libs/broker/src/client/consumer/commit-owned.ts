@@ -7,8 +7,9 @@ import type { OwnedPartition } from './fetching/owned-partition.js';
 import type { OwnedPartitions } from './assignment/owned-partitions.js';
 
 /**
- * A broker stores whatever a current member commits, also for partitions of another member, so
- * the guard is here. What is ours is committed even where the rest is refused.
+ * Commits the offsets of owned partitions and rejects for the others. A broker stores whatever a
+ * current member commits, even for partitions of another member, so this check has to be here.
+ * Owned partitions are committed even if the rest is refused.
  */
 export async function commitOwned(
   offsets: readonly OffsetCommit[],
@@ -42,17 +43,22 @@ export async function commitOwned(
   const names = notCommitted.map(({ topic, partition }) => `${topic}/${partition}`).join(', ');
   throw new FencedError(
     notCommitted.map(({ topic, partition }) => ({ topic, partition })),
-    `Not committed: ${names} is not assigned to this session (any more). Whoever owns it now decides its offset.`,
+    `Not committed: ${names} is not assigned to this session (any more). Its current owner decides its offset.`,
     { cause: failure },
   );
 }
 
-/** By which the next owner finds out whether the log was cut back meanwhile. */
+/**
+ * Adds the leader epoch, by which the next owner recognises that the log was truncated meanwhile.
+ */
 function withEpoch(commit: OffsetCommit, { trail }: OwnedPartition): OffsetCommit {
   return { leaderEpoch: trail.epochBefore(commit.offset), ...commit };
 }
 
-/** A failure that names no partitions stored none: what is not named counts as stored. */
+/**
+ * Returns the partitions that were not stored. An error that lists partitions means that all others
+ * were stored; an error without a list means that none was.
+ */
 function notStored(failure: unknown, sent: readonly OffsetCommit[]): readonly TopicPartition[] {
   if (failure === undefined) return [];
   return failure instanceof CommitError ? failure.partitions : sent;

@@ -5,7 +5,11 @@ import { ConsumerStatus } from './consumer-status.js';
 const one = {};
 const two = {};
 
-function statusWith(): { consumerStatus: ConsumerStatus; runtime: VirtualRuntime; seen: string[] } {
+function createStatus(): {
+  consumerStatus: ConsumerStatus;
+  runtime: VirtualRuntime;
+  seen: string[];
+} {
   const runtime = new VirtualRuntime();
   const consumerStatus = new ConsumerStatus(runtime, silentLogger);
   const seen: string[] = [];
@@ -13,9 +17,9 @@ function statusWith(): { consumerStatus: ConsumerStatus; runtime: VirtualRuntime
   return { consumerStatus, runtime, seen };
 }
 
-describe('the status of a session', () => {
-  it('shows what gives trouble while the group is stable, and stable again when all of it is over', () => {
-    const { consumerStatus, seen } = statusWith();
+describe('ConsumerStatus', () => {
+  it('shows fetch errors of a stable member, and becomes stable again when all are over', () => {
+    const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     consumerStatus.reportFetchError(one, new Error('refused'));
     consumerStatus.reportFetchError(two, new Error('refused'));
@@ -27,8 +31,8 @@ describe('the status of a session', () => {
     expect(seen.at(-1)).toBe('stable');
   });
 
-  it('keeps the time at which a trouble began, however often it is told', async () => {
-    const { consumerStatus, runtime, seen } = statusWith();
+  it('keeps the time at which an error began, however often it is reported', async () => {
+    const { consumerStatus, runtime, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     const began = runtime.now();
     consumerStatus.reportFetchError(one, new Error('refused'));
@@ -38,22 +42,22 @@ describe('the status of a session', () => {
     expect(seen).toEqual(['stable', 'retrying']);
   });
 
-  it('mentions what is over already, and goes back', () => {
-    const { consumerStatus, seen } = statusWith();
+  it('shows an error that is already over for one notification', () => {
+    const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 1 });
     consumerStatus.reportBriefly(new Error('a listener threw'));
     expect(seen).toEqual(['stable', 'retrying', 'stable']);
   });
 
-  it('lets a joining member be joining, whatever the trouble', () => {
-    const { consumerStatus } = statusWith();
+  it('ignores fetch errors while the member joins', () => {
+    const { consumerStatus } = createStatus();
     consumerStatus.setMembership({ state: 'joining', since: 0 });
     consumerStatus.reportFetchError(one, new Error('refused'));
     expect(consumerStatus.status.state).toBe('joining');
   });
 
-  it('shows what keeps a member from starting while it joins, until that is over', () => {
-    const { consumerStatus, seen } = statusWith();
+  it('shows an error that delays the join, until it is over', () => {
+    const { consumerStatus, seen } = createStatus();
     consumerStatus.setMembership({ state: 'joining', since: 0 });
     consumerStatus.reportJoinError(one, new Error('no offsets'));
     expect(consumerStatus.status).toMatchObject({
@@ -64,8 +68,8 @@ describe('the status of a session', () => {
     expect(seen).toEqual(['joining', 'retrying', 'joining']);
   });
 
-  it('is final once closed; once failed, it can only close', () => {
-    const { consumerStatus } = statusWith();
+  it('stays closed for good, and can only be closed once it has failed', () => {
+    const { consumerStatus } = createStatus();
     consumerStatus.setMembership({ state: 'failed', since: 0, error: new Error('fenced') });
     consumerStatus.setMembership({ state: 'stable', since: 0, generation: 2 });
     expect(consumerStatus.status.state).toBe('failed');
@@ -74,8 +78,8 @@ describe('the status of a session', () => {
     expect(consumerStatus.status.state).toBe('closed');
   });
 
-  it('survives a listener that throws', () => {
-    const { consumerStatus, seen } = statusWith();
+  it('catches an error that a listener throws', () => {
+    const { consumerStatus, seen } = createStatus();
     consumerStatus.subscribe(() => {
       throw new Error('not our fault');
     });

@@ -4,8 +4,10 @@ import type { Runtime } from '../../runtime/index.js';
 import { ActiveErrors } from './active-errors.js';
 
 /**
- * One status out of two: what membership says and, while it says 'stable', what gives trouble in
- * fetching; while it says 'joining', what keeps it from becoming stable. 'failed' and 'closed' are final, but a failed session can still be closed.
+ * Combines two sources into the status of a session: the membership, and the errors of this
+ * session. While the member is stable, fetch errors turn the status into `retrying`; while it
+ * joins, errors that keep it from becoming stable do. `failed` and `closed` are final, except that
+ * a failed session can still be closed.
  */
 export class ConsumerStatus {
   readonly #listeners = new Set<(status: SessionStatus) => void>();
@@ -23,7 +25,7 @@ export class ConsumerStatus {
     return this.#current;
   }
 
-  /** Membership's word alone: a member that cannot fetch has joined all the same. */
+  /** Status of the membership alone. A member that cannot fetch has joined all the same. */
   get membership(): SessionStatus {
     return this.#membership;
   }
@@ -45,7 +47,7 @@ export class ConsumerStatus {
     if (this.#fetchErrors.add(source, error, this.runtime.now())) this.#publish();
   }
 
-  /** A member that is still joining cannot go on. */
+  /** Reports an error that keeps a joining member from becoming stable. */
   reportJoinError(source: object, error: Error): void {
     if (this.#joinErrors.add(source, error, this.runtime.now())) this.#publish();
   }
@@ -55,7 +57,7 @@ export class ConsumerStatus {
     if (removed.includes(true)) this.#publish();
   }
 
-  /** Something went wrong once and is over: it is shown for a moment. */
+  /** Shows an error that is already over, for the time of one notification. */
   reportBriefly(error: Error): void {
     const source = {};
     this.reportFetchError(source, error);

@@ -9,7 +9,7 @@ import { PrefetchBudget } from './fetching/prefetch-budget.js';
 
 const committed = { offset: 5, leaderEpoch: -1, metadata: null };
 
-/** A session that reads orders/0, on a scripted cluster. */
+/** Creates a session that reads orders/0 on a scripted cluster. */
 async function joined() {
   const runtime = new VirtualRuntime();
   const cluster = new ScriptedCluster(runtime)
@@ -23,7 +23,7 @@ async function joined() {
       offsets: [{ topic: 'orders', partition: 0, code: 0, committed }],
     })
     .always('Fetch', () => new Deferred().promise);
-  const told: string[] = [];
+  const calls: string[] = [];
   const session = new KafkaConsumer({
     cluster: cluster as unknown as Cluster,
     sessionId: 's1',
@@ -38,8 +38,8 @@ async function joined() {
     onFallback: () => undefined,
     onClosed: () => undefined,
   });
-  const tell = (what: string) => () => void told.push(what);
-  const [onAssigned, onRevoked, onLost] = ['assigned', 'revoked', 'lost'].map(tell);
+  const record = (what: string) => () => void calls.push(what);
+  const [onAssigned, onRevoked, onLost] = ['assigned', 'revoked', 'lost'].map(record);
   const started = session.start({
     onAssigned: onAssigned as () => void,
     onRevoked: onRevoked as () => void,
@@ -47,25 +47,25 @@ async function joined() {
   });
   await runtime.settle();
   await started;
-  return { runtime, cluster, session, told };
+  return { runtime, cluster, session, calls };
 }
 
-describe('a session that fails by a mistake of our own', () => {
-  it('tells that its partitions are lost, and gives them back to the group at once', async () => {
-    const { runtime, cluster, session, told } = await joined();
-    expect([told, session.status.state]).toEqual([['assigned'], 'stable']);
+describe('KafkaConsumer, after a bug in the fetcher', () => {
+  it('fails, reports its partitions as lost and leaves the group at once', async () => {
+    const { runtime, cluster, session, calls } = await joined();
+    expect([calls, session.status.state]).toEqual([['assigned'], 'stable']);
     cluster.metadata.leader = () => {
       throw new TypeError('a mistake');
     };
-    // Fetching looks at its partitions anew.
+    // The seek makes the fetcher look at its partitions again.
     session.seek({ topic: 'orders', partition: 0 }, 0);
     await runtime.settle();
     expect(session.status).toMatchObject({ state: 'failed', error: { message: 'a mistake' } });
-    expect(told).toEqual(['assigned', 'lost']);
+    expect(calls).toEqual(['assigned', 'lost']);
     expect(cluster.requests('LeaveGroup')).toHaveLength(1);
-    const { length: beats } = cluster.requests('Heartbeat');
+    const { length: heartbeats } = cluster.requests('Heartbeat');
     await runtime.advance(60_000);
-    expect(cluster.requests('Heartbeat')).toHaveLength(beats);
+    expect(cluster.requests('Heartbeat')).toHaveLength(heartbeats);
     await expect(session.poll(1)).rejects.toThrow('a mistake');
     await session.close();
     expect(session.status.state).toBe('closed');

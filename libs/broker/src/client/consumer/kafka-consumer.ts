@@ -36,20 +36,20 @@ import { ConsumerStatus } from './consumer-status.js';
 
 export interface KafkaConsumerParts {
   readonly cluster: Cluster;
-  /** Tells this session's connections from those of others. */
+  /** Distinguishes the connections of this session from those of other sessions. */
   readonly sessionId: string;
   readonly options: ResolvedConsumerOptions;
-  /** How often the leader of the group looks for new partitions. */
+  /** Interval at which the leader of the group looks for new partitions. */
   readonly metadataMaxAgeMs: number;
   readonly rackId: string | undefined;
   readonly share: BudgetShare;
   readonly logger: DriverLogger;
-  /** The broker does not offer the protocol that was asked for. */
+  /** Called when the broker does not support the requested group protocol. */
   onFallback(error: Error): void;
   onClosed(): void;
 }
 
-/** A member of a group: joins membership, fetching and committing into the port's session. */
+/** A session of the port on Kafka: connects membership, fetching and committing. */
 export class KafkaConsumer implements ConsumerSession {
   readonly #parts: KafkaConsumerParts;
   readonly #ownedPartitions = new OwnedPartitions();
@@ -116,8 +116,8 @@ export class KafkaConsumer implements ConsumerSession {
       logger,
       groupId: options.groupId,
       rebalanceTimeoutMs: options.rebalanceTimeoutMs,
-      fetchCommitted: (partitions, signal, onTrouble) =>
-        this.#committer.fetch(partitions, { signal, onError: onTrouble }),
+      fetchCommitted: (partitions, signal, onError) =>
+        this.#committer.fetch(partitions, { signal, onError }),
       commitStarts: (starts) => this.#commitStarts(starts),
       listener: () => this.#listener,
       onReady: () => {
@@ -163,7 +163,7 @@ export class KafkaConsumer implements ConsumerSession {
 
   async start(listener: AssignmentListener, signal?: AbortSignal): Promise<void> {
     if (this.#listener)
-      throw new InvalidOptionError('This session was started already: make another one.');
+      throw new InvalidOptionError('This session was started already. Create a new one.');
     if (this.#closing) throw closed();
     signal?.throwIfAborted();
     this.#listener = listener;
@@ -259,12 +259,15 @@ export class KafkaConsumer implements ConsumerSession {
     this.#parts.onClosed();
   }
 
-  /** Whoever reads later starts there too, unless something newer is committed. */
+  /**
+   * Commits start offsets, so that a later owner starts there too unless something newer is
+   * committed.
+   */
   #commitStarts(starts: readonly OffsetCommit[]): Promise<void> {
     return this.#committer.commit(starts).catch((error: unknown) => {
-      // Taken away meanwhile: whoever has them now does the same.
+      // The partition was revoked meanwhile. Its next owner commits a start of its own.
       const level = error instanceof FencedError ? 'debug' : 'warn';
-      this.#parts.logger[level]('Where partitions start could not be committed', {
+      this.#parts.logger[level]('The start offsets of partitions could not be committed', {
         groupId: this.#parts.options.groupId,
         error: (error as Error).message,
       });
@@ -282,10 +285,13 @@ export class KafkaConsumer implements ConsumerSession {
     this.#status.setMembership(status);
   }
 
-  /** A mistake of our own: nobody would read what is ours, so the group gets it back at once. */
+  /**
+   * Fails the session on a bug. Its partitions would not be read any more, so they are given back
+   * to the group at once.
+   */
   #failOnInternalError(error: Error): void {
     void this.#lifecycle.onLost(this.#ownedPartitions.list()).catch((failure: unknown) => {
-      this.#parts.logger.error('A callback of the assignment threw.', { error: failure });
+      this.#parts.logger.error('An assignment callback threw.', { error: failure });
     });
     this.#fail(error);
     void this.#leaveGroup();
@@ -297,7 +303,7 @@ export class KafkaConsumer implements ConsumerSession {
     });
   }
 
-  /** Beyond mending: polls reject, and nothing is read any more. */
+  /** Fails the session for good: polls reject, and nothing more is fetched. */
   #fail(error: Error): void {
     this.#records.close(error);
     this.#release(error);
@@ -308,7 +314,10 @@ export class KafkaConsumer implements ConsumerSession {
     });
   }
 
-  /** An answer may come after the partition was handed back: then it is no trouble of ours. */
+  /**
+   * Reports the error of a partition that is still owned. A response may arrive after the
+   * revocation; its error concerns nobody.
+   */
   #onFetchError(partition: OwnedPartition, error: Error): void {
     if (this.#ownedPartitions.isCurrent(partition)) this.#status.reportFetchError(partition, error);
   }
@@ -342,7 +351,7 @@ function unreadable(
     partition,
     position,
     undefined,
-    `Partition ${partition} of "${topic}" cannot be read at offset ${position}: ${cause.message} Seek behind it to go on.`,
+    `Partition ${partition} of "${topic}" cannot be read at offset ${position}: ${cause.message} Seek past it to go on.`,
     { cause },
   );
 }

@@ -1,6 +1,9 @@
 import { setMaxListeners } from 'node:events';
 
-/** A signal that every partition or request waits for at once: Node takes more than ten listeners for a leak, and says so. */
+/**
+ * Removes the listener limit of a signal that every partition or request waits for. Node reports
+ * more than ten listeners as a possible leak.
+ */
 export function withoutListenerLimit(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal);
   return signal;

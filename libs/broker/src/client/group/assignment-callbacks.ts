@@ -14,16 +14,19 @@ export interface AssignmentCallbacksOptions {
   readonly logger: DriverLogger;
 }
 
-/** Tells the host. One that throws is reported, one that takes too long is left behind: the protocol goes on. */
+/**
+ * Calls the listener of the membership. An error of a callback is reported, and a callback that
+ * takes too long is not waited for: the protocol goes on.
+ */
 export class AssignmentCallbacks {
   constructor(private readonly options: AssignmentCallbacksOptions) {}
 
-  /** Whether it did not throw. */
+  /** Returns whether the callback ended without an error. */
   assign(partitions: readonly TopicPartition[], generation: number): Promise<boolean> {
     return this.#call(() => this.options.listener.onAssigned(partitions, generation));
   }
 
-  /** Rejects with a FencedError when it takes too long. */
+  /** Rejects with a FencedError if the callback takes too long. */
   async revoke(partitions: readonly TopicPartition[], timeoutMs: number): Promise<void> {
     if (partitions.length === 0) return;
     const { listener, runtime, groupId, rebalanceTimeoutMs } = this.options;
@@ -35,7 +38,7 @@ export class AssignmentCallbacks {
       () =>
         new FencedError(
           partitions,
-          `Group "${groupId}": the partitions were not handed back within the rebalance time-out of ${rebalanceTimeoutMs} ms, so others get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
+          `Group "${groupId}": the partitions were not revoked within the rebalance timeout of ${rebalanceTimeoutMs} ms, so other members get them. Make onRevoked faster, or raise rebalanceTimeoutMs.`,
         ),
     );
   }
@@ -45,7 +48,7 @@ export class AssignmentCallbacks {
     const { listener, runtime, groupId, rebalanceTimeoutMs, status } = this.options;
     const call = this.#call(() => listener.onLost(partitions));
     const timeoutError = () =>
-      new FencedError(partitions, `Group "${groupId}": onLost does not end.`);
+      new FencedError(partitions, `Group "${groupId}": onLost did not end in time.`);
     await within(runtime, rebalanceTimeoutMs, call, timeoutError).catch((error: Error) =>
       status.retrying(error),
     );
@@ -56,7 +59,7 @@ export class AssignmentCallbacks {
       await call();
       return true;
     } catch (error) {
-      this.options.logger.error('A callback of the assignment threw.', { error });
+      this.options.logger.error('An assignment callback threw.', { error });
       this.options.status.retrying(error as Error);
       return false;
     }

@@ -1,6 +1,6 @@
 /**
- * Runs the work with a signal that aborts with the first of two. Node's `AbortSignal.any` leaves a
- * trace in each of them for every call, and one of them may last as long as the session.
+ * Runs the work with a signal that aborts with the first of the two. `AbortSignal.any` keeps an
+ * entry in both signals for every call, and one of them may live as long as the session.
  */
 export async function withEitherSignal<T>(
   one: AbortSignal,

@@ -8,7 +8,7 @@ import {
   synced,
 } from './member-under-test.spec-support.js';
 
-/** What a membership may look like a minute after an answer that is given again and again. */
+/** Possible states of a membership one minute after the same response is given again and again. */
 const ENDS: Partial<Record<Reaction, 'goes on' | 'retrying' | 'failed'>> = {
   retry: 'retrying',
   'find-coordinator': 'retrying',
@@ -24,38 +24,41 @@ const codes = [...brokerCodes.values()]
   .map(({ code: each, name }) => [each, name] as const);
 
 describe.each(['join', 'sync'] as const)(
-  '%s: no code of the table stops the loop silently',
-  (place) => {
-    it.each(codes)('%i %s', async (errorCode) => {
-      const member = new MemberUnderTest();
-      const { cluster } = member;
-      if (place === 'join') cluster.always('JoinGroup', refusedJoin(errorCode, 'me'));
-      else cluster.always('JoinGroup', joinedAs('me', 1)).always('SyncGroup', code(errorCode));
-      member.membership.start();
-      await member.runtime.advance(60_000);
-      expect(member.states.at(-1)).toBe(ENDS[reactionTo(place, errorCode)]);
-      expect(member.joins.length).toBeLessThan(80);
-      await member.close();
-    });
+  'ClassicMembership, for each error code of a %s',
+  (step) => {
+    it.each(codes)(
+      'retries or fails, but never stops silently, on code %i %s',
+      async (errorCode) => {
+        const member = new MemberUnderTest();
+        const { cluster } = member;
+        if (step === 'join') cluster.always('JoinGroup', refusedJoin(errorCode, 'me'));
+        else cluster.always('JoinGroup', joinedAs('me', 1)).always('SyncGroup', code(errorCode));
+        member.membership.start();
+        await member.runtime.advance(60_000);
+        expect(member.states.at(-1)).toBe(ENDS[reactionTo(step, errorCode)]);
+        expect(member.joins.length).toBeLessThan(80);
+        await member.close();
+      },
+    );
   },
 );
 
-describe('heartbeat: no code of the table stops the loop silently', () => {
-  it.each(codes)('%i %s', async (errorCode) => {
+describe('ClassicMembership, for each error code of a heartbeat', () => {
+  it.each(codes)('stays stable, loses its partitions or fails on code %i %s', async (errorCode) => {
     const member = await new MemberUnderTest().join();
     member.cluster
       .once('Heartbeat', code(errorCode))
       .always('JoinGroup', joinedAs('me', 2))
       .always('SyncGroup', synced(1));
     await member.runtime.advance(HEARTBEAT_MS * 2);
-    const toldOf: Partial<Record<Reaction, string[]>> = {
+    const expectedCalls: Partial<Record<Reaction, string[]>> = {
       revoke: ['revoked 0 1', 'assigned 1'],
       lost: ['lost 0 1', 'assigned 1'],
       'lost-rejoin-as-new': ['lost 0 1', 'assigned 1'],
       refuse: ['lost 0 1'],
     };
     const reaction = reactionTo('heartbeat', errorCode);
-    expect(member.calls.slice(1)).toEqual(toldOf[reaction] ?? []);
+    expect(member.calls.slice(1)).toEqual(expectedCalls[reaction] ?? []);
     expect(member.states.at(-1)).toBe(reaction === 'refuse' ? 'failed' : 'stable');
     await member.close();
   });

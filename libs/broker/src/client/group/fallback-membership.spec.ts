@@ -12,7 +12,7 @@ import {
 } from './member-under-test.spec-support.js';
 import type { Membership } from './membership.js';
 
-describe('a membership that may fall back', () => {
+describe('FallbackMembership', () => {
   const scene = () => {
     const preferred = new ConsumerMemberUnderTest({ onUnsupported: (error) => unsupported(error) });
     const classic = new MemberUnderTest();
@@ -31,7 +31,7 @@ describe('a membership that may fall back', () => {
     return { preferred, classic, membership, asked };
   };
 
-  it('stays what it is where the broker offers the protocol', async () => {
+  it('keeps the preferred membership if the broker supports its protocol', async () => {
     const { preferred, membership, asked } = scene();
     preferred.answer(heartbeatAnswer(1, [0]));
     membership.start();
@@ -42,7 +42,7 @@ describe('a membership that may fall back', () => {
     await preferred.close();
   });
 
-  it('is the other one where it does not, once and for all', async () => {
+  it('switches to the other membership for good if the broker does not', async () => {
     const { preferred, classic, membership, asked } = scene();
     preferred.answer(refusedHeartbeat(35));
     classic.cluster
@@ -59,7 +59,7 @@ describe('a membership that may fall back', () => {
     await preferred.close();
   });
 
-  it('becomes nothing else once it is closing', async () => {
+  it('does not switch while it closes', async () => {
     const { preferred, membership, asked } = scene();
     preferred.answer(refusedHeartbeat(35));
     membership.start();

@@ -1,11 +1,11 @@
-/*
- * A session has two connections to its coordinator. A broker answers a connection strictly in
- * order, and it holds a join until the whole group has come: what must flow meanwhile (heartbeats,
- * commits, the leave) cannot stand behind it.
+/**
+ * A session has two connections to its coordinator. A broker answers the requests of a connection
+ * strictly in order, and it holds JoinGroup until the whole group has joined. Heartbeats, commits
+ * and LeaveGroup must not wait behind it.
  */
 
-/** JoinGroup and SyncGroup, and nothing else; opened for a rebalance and closed after it. */
+/** Connection for JoinGroup and SyncGroup only; opened for a rebalance and closed after it. */
 export const joinChannel = (sessionId: string): string => `join:${sessionId}`;
 
-/** Heartbeats, commits, offset lookups, the leave. */
+/** Connection for heartbeats, commits, offset lookups and LeaveGroup. */
 export const groupChannel = (sessionId: string): string => `group:${sessionId}`;

@@ -12,7 +12,7 @@ import { ScriptedCluster } from './scripted-cluster.spec-support.js';
 
 const heartbeat = heartbeatRequest({ groupId: 'group', memberId: 'me', generation: 1 });
 
-describe('the coordinator of a group', () => {
+describe('GroupCoordinator', () => {
   const runtime = new VirtualRuntime();
   let cluster: ScriptedCluster;
   let coordinator: GroupCoordinator;
@@ -26,19 +26,19 @@ describe('the coordinator of a group', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('is looked up once for all who ask, and remembered', async () => {
+  it('sends one lookup for all callers, and remembers the result', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(2));
     expect(await Promise.all([coordinator.node(), coordinator.node()])).toEqual([2, 2]);
     expect(await coordinator.node()).toBe(2);
   });
 
-  it('is looked up on the lane that many share, so that no idle connection stays behind', async () => {
+  it('sends the lookup on the shared connection, so that no idle connection remains', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(2));
     await coordinator.node();
-    expect(cluster.requests('GroupCoordinator')).toMatchObject([{ lane: 'control' }]);
+    expect(cluster.requests('GroupCoordinator')).toMatchObject([{ channel: 'control' }]);
   });
 
-  it('is known at the address that the lookup tells: it may be back at another one', async () => {
+  it('uses the address of the lookup, because a coordinator may return at another one', async () => {
     const before = { id: 2, host: 'before', port: 1, rack: null };
     cluster.metadata.update({ brokers: [before], clusterId: null, controllerId: 2, topics: [] });
     cluster.once('GroupCoordinator', coordinatedBy(2));
@@ -46,7 +46,7 @@ describe('the coordinator of a group', () => {
     expect(cluster.metadata.brokers.get(2)).toMatchObject({ host: 'broker', port: 9092 });
   });
 
-  it('is forgotten only by who means the one we know', async () => {
+  it('forgets the coordinator only if the caller names the current one', async () => {
     cluster.once('GroupCoordinator', coordinatedBy(1), coordinatedBy(2));
     await coordinator.node();
     coordinator.forget(1);
@@ -55,14 +55,14 @@ describe('the coordinator of a group', () => {
     expect(await coordinator.node()).toBe(2);
   });
 
-  it('a lookup that fails is tried anew by the next who asks', async () => {
+  it('repeats a failed lookup for the next caller', async () => {
     cluster.once('GroupCoordinator', code(15), code(30), coordinatedBy(1));
     await expect(coordinator.node()).rejects.toMatchObject({ retriable: true, brokerCode: 15 });
     await expect(coordinator.node()).rejects.toThrow(AuthorizationError);
     expect(await coordinator.node()).toBe(1);
   });
 
-  it('is forgotten when contact is lost, and not when the answer is an error', async () => {
+  it('forgets the coordinator after a lost connection, but not after an error response', async () => {
     cluster.always('GroupCoordinator', coordinatedBy(1));
     cluster.once('Heartbeat', code(25), new ConnectionError('gone'), code(0));
     await coordinator.request('group:s1', heartbeat);
@@ -72,7 +72,7 @@ describe('the coordinator of a group', () => {
     expect(cluster.requests('GroupCoordinator')).toHaveLength(2);
   });
 
-  it('a deadline counts from the call, the lookup included, and closes the lane', async () => {
+  it('counts the deadline from the call, including the lookup, and closes the connection', async () => {
     cluster.once('GroupCoordinator', () => new Deferred().promise);
     const asked = coordinator.request('group:s1', heartbeat, { timeoutMs: 500 });
     asked.catch(() => undefined);
@@ -82,7 +82,7 @@ describe('the coordinator of a group', () => {
     expect(cluster.requests('Heartbeat')).toEqual([]);
   });
 
-  it("rejects with the signal's reason", async () => {
+  it('rejects with the reason of the signal', async () => {
     cluster.always('GroupCoordinator', coordinatedBy(1));
     cluster.once('Heartbeat', () => new Deferred().promise);
     const control = new AbortController();
@@ -96,7 +96,7 @@ describe('the coordinator of a group', () => {
     ).rejects.toThrow('enough');
   });
 
-  it('asks nothing once it is closed', async () => {
+  it('sends nothing once it is closed', async () => {
     coordinator.close();
     await expect(coordinator.request('group:s1', heartbeat)).rejects.toThrow(ClosedError);
     expect(cluster.sent).toEqual([]);

@@ -27,19 +27,22 @@ export interface GroupCoordinatorOptions {
 }
 
 export interface CoordinatorRequestOptions {
-  /** From the call to the answer, looking for the coordinator included. */
+  /** Limits the request from the call to the response, including the search for the coordinator. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A lookup is small; whoever waits for it has a deadline of its own. */
+/**
+ * Timeout of a coordinator search. The search is cheap, and its callers have deadlines of their
+ * own.
+ */
 const LOOKUP_TIMEOUT_MS = 5_000;
 
 /** Finds and remembers the broker that coordinates the group; one per session. */
 export class GroupCoordinator {
   readonly #cluster: ClusterClient;
   readonly groupId: string;
-  /** For whatever is short; see lanes.ts. */
+  /** Connection for short requests; see group-channels.ts. */
   readonly channel: string;
   #node: number | undefined;
   #lookup: Promise<number> | undefined;
@@ -60,7 +63,7 @@ export class GroupCoordinator {
     return this.#cluster.runtime;
   }
 
-  /** Aborts when the session closes: from then on nothing is asked, and nothing tried again. */
+  /** Aborts when the session closes. No request is sent or retried after it. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -71,21 +74,25 @@ export class GroupCoordinator {
     this.#cluster.closeChannel(this.channel, reason);
   }
 
-  /** One try; all who ask meanwhile share it. */
+  /** Returns the coordinator. One attempt is shared by all calls that arrive meanwhile. */
   node(): Promise<number> {
     if (this.#node !== undefined) return Promise.resolve(this.#node);
     this.#lookup ??= this.#findCoordinator().finally(() => (this.#lookup = undefined));
     return this.#lookup;
   }
 
-  /** It is not the coordinator any more. Someone who says so late does not undo a newer lookup. */
+  /**
+   * Forgets a broker that is no longer the coordinator. A late call with an older broker does not
+   * undo a newer search.
+   */
   forget(node: number): void {
     if (this.#node === node) this.#node = undefined;
   }
 
   /**
-   * Asks the coordinator, once. A deadline that passes closes the lane, so that nothing waits
-   * behind the lost request and nothing of it can still arrive after what is sent next.
+   * Sends one request to the coordinator, without a retry. A deadline that expires closes the
+   * connection: no request waits behind the lost one, and nothing of the lost request arrives after
+   * later ones.
    */
   async request<T>(
     channel: string,
@@ -131,7 +138,8 @@ export class GroupCoordinator {
   }
 
   async #findCoordinator(): Promise<number> {
-    // Not in a lane of the session: any broker can tell, and the connection would stay behind unused.
+    // Uses the control connection: any broker can answer, and a connection of this session would
+    // remain open unused.
     const { errorCode, coordinator } = await this.#cluster.request(
       'any',
       CONTROL_CHANNEL,

@@ -4,13 +4,18 @@ import type { RetryUrgency } from './retry-urgency.js';
 const SOON = { initialMs: 100, maxMs: 2_000 };
 const SLOWLY = { initialMs: 3_000, maxMs: 10_000 };
 
-/** A join needs two answers of this kind (a member id, an id gone stale); a chain of them is a loop. */
+/**
+ * A join needs two immediate retries at most: for a new member id, and for an id that is no longer
+ * valid. A longer chain is a loop.
+ */
 const AT_ONCE_IN_A_ROW = 3;
 
-/** Routine answers are worth a status when they go on; by then two seconds have passed. */
+/**
+ * Number of expected failures after which they are reported; about two seconds have passed by then.
+ */
 const EXPECTED_IN_A_ROW = 5;
 
-/** How long to wait between the tries of one entry into the group. */
+/** Delays between the attempts of one join. */
 export class JoinBackoff {
   readonly #runtime: Runtime;
   readonly #soon: Backoff;
@@ -24,7 +29,7 @@ export class JoinBackoff {
     this.#slowly = new Backoff(runtime, SLOWLY);
   }
 
-  /** Whether something that mends itself as a rule has gone on for too long. */
+  /** Counts an expected failure. Returns whether such failures have lasted too long. */
   hasTooManyExpectedFailures(): boolean {
     return ++this.#expectedFailures > EXPECTED_IN_A_ROW;
   }

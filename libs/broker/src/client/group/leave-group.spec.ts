@@ -5,9 +5,9 @@ import { leaveGroup } from './leave-group.js';
 import { coordinatedBy } from './member-under-test.spec-support.js';
 import { ScriptedCluster } from './scripted-cluster.spec-support.js';
 
-describe('a member that leaves', () => {
-  /** The lanes that were closed on a leave that takes so long. */
-  async function lanesClosedBy(takesMs: number): Promise<readonly string[]> {
+describe('leaveGroup', () => {
+  /** Returns the connections that are closed if LeaveGroup takes this long. */
+  async function channelsClosedBy(takesMs: number): Promise<readonly string[]> {
     const runtime = new VirtualRuntime();
     const cluster = new ScriptedCluster(runtime);
     const coordinator = new GroupCoordinator({ cluster, groupId: 'group', sessionId: 's1' });
@@ -22,11 +22,11 @@ describe('a member that leaves', () => {
     return [...cluster.closedChannels];
   }
 
-  it('tells the group also behind an answer after which the broker wants a rest', async () => {
-    expect(await lanesClosedBy(1_300)).toEqual([]);
+  it('waits long enough for a broker that throttles the client', async () => {
+    expect(await channelsClosedBy(1_300)).toEqual([]);
   });
 
-  it('does not wait for a coordinator that is silent', async () => {
-    expect(await lanesClosedBy(2_000)).toEqual(['group:s1']);
+  it('does not wait for a silent coordinator', async () => {
+    expect(await channelsClosedBy(2_000)).toEqual(['group:s1']);
   });
 });

@@ -8,12 +8,15 @@ import {
 import type { GroupCoordinator } from './group-coordinator.js';
 
 /**
- * Longer than the second for which a broker over whose request quota we are wants to be left alone;
- * and a close is to end within two.
+ * Longer than the one second for which a broker throttles a client over its request quota. A close
+ * shall end within two seconds.
  */
 const LEAVE_TIMEOUT_MS = 1_500;
 
-/** One try, also while a join is pending: the group would wait for a ghost, for a session time-out. */
+/**
+ * Sends LeaveGroup once, also while a join is pending. Without it, the group would wait for this
+ * member until the session timeout.
+ */
 export async function leaveGroup(
   coordinator: GroupCoordinator,
   memberId: string,
@@ -23,7 +26,10 @@ export async function leaveGroup(
     await sendLeave(coordinator, leaveRequest(coordinator.groupId, memberId), logger);
 }
 
-/** A static member says that it may come back: until then nobody else could have its instance id. */
+/**
+ * Leaves the group. A static member reports that it may return; until it leaves, no other member
+ * can use its instance id.
+ */
 export function leaveConsumerGroup(
   coordinator: GroupCoordinator,
   member: ConsumerMember,
@@ -41,6 +47,6 @@ async function sendLeave(
   try {
     await coordinator.request(channel, request, { timeoutMs: LEAVE_TIMEOUT_MS });
   } catch (error) {
-    logger.debug('The group could not be told that the member leaves.', { groupId, error });
+    logger.debug('The LeaveGroup request of the member failed.', { groupId, error });
   }
 }

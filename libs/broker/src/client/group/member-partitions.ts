@@ -3,11 +3,14 @@ import { partitionKey } from '../../port/topic-partition.js';
 
 interface MemberPartition {
   readonly partition: TopicPartition;
-  /** Since which generation it has been ours without a break. */
+  /** First generation of the uninterrupted ownership. */
   readonly since: number;
 }
 
-/** The partitions that are ours. In a cooperative group they stay so from one generation to the next. */
+/**
+ * The partitions that this member owns. In a cooperative group they stay owned from one generation
+ * to the next.
+ */
 export class MemberPartitions {
   readonly #byKey = new Map<string, MemberPartition>();
 
@@ -19,21 +22,21 @@ export class MemberPartitions {
     return [...this.#byKey.values()].map(({ partition }) => partition);
   }
 
-  /** Whether it is ours, and was in that generation already. */
+  /** Returns whether the partition is owned, and was owned in that generation already. */
   ownedSince(partition: TopicPartition, generation: number): boolean {
     const owned = this.#byKey.get(partitionKey(partition));
     return owned !== undefined && owned.since <= generation;
   }
 
-  /** What an assignment changes. */
+  /** Returns the difference between the owned partitions and a new assignment. */
   compare(assigned: readonly TopicPartition[]): {
     readonly added: readonly TopicPartition[];
-    readonly gone: readonly TopicPartition[];
+    readonly removed: readonly TopicPartition[];
   } {
     const names = new Set(assigned.map(partitionKey));
     return {
       added: assigned.filter((partition) => !this.#byKey.has(partitionKey(partition))),
-      gone: this.partitions.filter((partition) => !names.has(partitionKey(partition))),
+      removed: this.partitions.filter((partition) => !names.has(partitionKey(partition))),
     };
   }
 
@@ -46,7 +49,7 @@ export class MemberPartitions {
     for (const partition of partitions) this.#byKey.delete(partitionKey(partition));
   }
 
-  /** Gives what was ours. */
+  /** Removes all partitions and returns them. */
   clear(): readonly TopicPartition[] {
     const { partitions } = this;
     this.#byKey.clear();

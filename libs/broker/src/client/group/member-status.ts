@@ -3,8 +3,8 @@ import type { DriverLogger } from '../../port/driver.js';
 import type { Runtime } from '../../runtime/index.js';
 
 /**
- * The state that the membership reports. Trouble stays visible until it is over: a new try does
- * not turn `retrying` into `joining`, and `since` tells when the trouble began.
+ * The status that the membership reports. An error stays visible until it is over: a retry does not
+ * turn `retrying` into `joining`, and `since` keeps the time of the first error.
  */
 export class MemberStatus {
   #current: SessionStatus = { state: 'idle' };
@@ -45,7 +45,7 @@ export class MemberStatus {
     try {
       this.report(status);
     } catch (error) {
-      this.logger.error('A listener of the session status threw.', { error });
+      this.logger.error('A status listener threw.', { error });
     }
   }
 }

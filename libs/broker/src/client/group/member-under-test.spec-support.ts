@@ -1,5 +1,6 @@
 import { encodeAssignment, encodeSubscription, NO_GENERATION } from '../../assignment/index.js';
 import type { AssignorName, SessionStatus } from '../../port/consumer.js';
+import { ConnectionError } from '../../port/errors.js';
 import type { TopicPartition } from '../../port/record.js';
 import { VirtualRuntime } from '../../runtime/index.js';
 import { ClassicMembership, type ClassicMembershipOptions } from './classic/classic-membership.js';
@@ -7,6 +8,8 @@ import { GroupCoordinator } from './group-coordinator.js';
 import type { MembershipListener } from './membership.js';
 import { OffsetCommitter } from './commits/offset-committer.js';
 import { ScriptedCluster, type SentRequest } from './scripted-cluster.spec-support.js';
+
+export const unreachable = new ConnectionError('No broker could be reached.');
 
 export const silentLogger = {
   debug: () => undefined,
@@ -40,7 +43,7 @@ export const refusedJoin = (errorCode: number, memberId = '') => ({
   errorCode,
 });
 
-/** Each partition of the commit is answered with this code. */
+/** Answers each partition of the commit with this code. */
 export const commitAnsweredWith =
   (errorCode: number) =>
   ({ commits }: SentRequest) =>
@@ -78,7 +81,7 @@ export const SESSION_MS = 9_000;
 export const HEARTBEAT_MS = 3_000;
 export const REBALANCE_MS = 30_000;
 
-/** A member on virtual time, with a scripted cluster, that writes down what its host is told. */
+/** A member on virtual time with a scripted cluster; records the calls of its listener. */
 export class MemberUnderTest {
   readonly runtime = new VirtualRuntime();
   readonly cluster = new ScriptedCluster(this.runtime);
@@ -109,7 +112,7 @@ export class MemberUnderTest {
     });
   }
 
-  /** Joined as `me` in generation 1 with orders/0 and /1, by a member id that the coordinator gave. */
+  /** Joins as `me` in generation 1 with orders/0 and /1; the coordinator gives the member id. */
   async join(): Promise<this> {
     this.cluster
       .once('JoinGroup', refusedJoin(79, 'me'), joinedAs('me', 1))
@@ -121,7 +124,7 @@ export class MemberUnderTest {
     return this;
   }
 
-  /** The next heartbeat tells of a rebalance. */
+  /** Starts a rebalance with the next heartbeat. */
   async rebalance(): Promise<void> {
     this.cluster.once('Heartbeat', code(27));
     await this.runtime.advance(HEARTBEAT_MS);
@@ -143,7 +146,7 @@ export class MemberUnderTest {
     return this.statuses.flatMap((status) => ('error' in status ? [status.error.name] : []));
   }
 
-  /** By whom JoinGroup was asked for, in order. */
+  /** Member ids of the JoinGroup requests, in order. */
   get joins(): string[] {
     return this.cluster.requests('JoinGroup').map(({ memberId }) => memberId);
   }
@@ -158,20 +161,20 @@ export class MemberUnderTest {
   }
 
   #recordingListener(): MembershipListener {
-    const tell = (what: string, partitions: readonly TopicPartition[]): void => {
+    const record = (what: string, partitions: readonly TopicPartition[]): void => {
       this.calls.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
     };
     return {
       onAssigned: async (partitions, generation) => {
-        tell('assigned', partitions);
+        record('assigned', partitions);
         await this.listener.onAssigned?.(partitions, generation);
       },
       onRevoked: async (partitions) => {
-        tell('revoked', partitions);
+        record('revoked', partitions);
         await this.listener.onRevoked?.(partitions);
       },
       onLost: async (partitions) => {
-        tell('lost', partitions);
+        record('lost', partitions);
         await this.listener.onLost?.(partitions);
       },
       onStatus: (status) => {

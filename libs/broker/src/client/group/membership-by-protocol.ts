@@ -6,7 +6,10 @@ import type { Membership } from './membership.js';
 
 export interface MembershipOptions extends ClassicMembershipOptions {
   readonly groupProtocol: GroupProtocol;
-  /** The broker does not offer the protocol that was asked for: it goes on as a classic member. */
+  /**
+   * Called when the broker does not support the requested protocol. The session continues as a
+   * classic member.
+   */
   readonly onFallback: (error: Error) => void;
 }
 

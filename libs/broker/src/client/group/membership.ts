@@ -3,59 +3,79 @@ import type { GroupProtocol, SessionStatus } from '../../port/consumer.js';
 import type { TopicPartition } from '../../port/record.js';
 
 /**
- * Who is told what becomes of the membership. Each call is awaited, for a bounded time; one that
- * throws does not stop the protocol: the step is finished and the error reported by `onStatus`.
+ * Callbacks about the membership. Each call is awaited for a limited time. A callback that throws
+ * does not stop the protocol: the step is completed and the error is reported by `onStatus`.
  *
- * Calls may overlap: partitions are taken back or lost while others, or the same ones, are still
- * being assigned. The host puts in order what it passes on.
+ * Calls may overlap: partitions can be revoked or lost while others, or the same ones, are still
+ * being assigned. The listener orders what it passes on.
  */
 export interface MembershipListener {
-  /** What is new. Also told of an assignment without partitions, to a member that had none before. */
+  /**
+   * Called with newly assigned partitions. Also called once without partitions, for a member that
+   * had none before.
+   */
   onAssigned(partitions: readonly TopicPartition[], generation: number): Promise<void>;
-  /** Still ours: a commit in here succeeds. Heartbeats go on meanwhile. Not told where there is nothing to revoke. */
+  /**
+   * Called while the partitions are still owned, so a commit succeeds here. Heartbeats go on
+   * meanwhile. Not called without partitions.
+   */
   onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
-  /** Not ours any more. Not told where there was nothing to lose. */
+  /** Called when the partitions are no longer owned. Not called without partitions. */
   onLost(partitions: readonly TopicPartition[]): Promise<void>;
   onStatus(status: SessionStatus): void;
 }
 
-/** Who we were to the group when a request was made. An answer to an old one says nothing about the new one. */
+/**
+ * Identity of the member when a request was sent. A response to an old identity says nothing about
+ * the new one.
+ */
 export interface MemberSnapshot {
   readonly groupId: string;
-  /** Empty while not a member. */
+  /** Empty before the member has joined. */
   readonly memberId: string;
-  /** -1 while not a member. In protocol `consumer` it is the member epoch. */
+  /**
+   * The generation, or the member epoch in protocol `consumer`; -1 before the member has joined.
+   */
   readonly generation: number;
-  /** Of a static member. */
+  /** Null for a dynamic member. */
   readonly groupInstanceId: string | null;
   readonly protocol: GroupProtocol;
 }
 
 export interface Membership {
-  /** Runs by itself until `close`; nothing escapes from it. */
+  /** Starts the membership, which runs by itself until `close` and never throws. */
   start(): void;
   readonly snapshot: MemberSnapshot;
-  /** Empty while joining, in the eager protocol. */
+  /** Empty during a join in the eager protocol. */
   readonly assignment: readonly TopicPartition[];
-  /** Whether the partition has been ours without a break since then: what was read then may still be committed. */
+  /**
+   * Returns whether the partition has been owned without interruption since then. Offsets that were
+   * read then may still be committed.
+   */
   owns(partition: TopicPartition, since: MemberSnapshot): boolean;
-  /** Whether the group may have gone on from there to a generation in which what we hold is still ours. */
+  /**
+   * Returns whether the group may have moved on to a newer generation in which the partitions are
+   * still owned.
+   */
   mayHaveNewGeneration(snapshot: MemberSnapshot): boolean;
-  /** Resolves once we are a member again with a share, have lost what we held, or never will be. */
+  /** Resolves once the member has an assignment again, has lost its partitions, or has ended. */
   whenSettled(): Promise<void>;
-  /** An answer to this snapshot said that the group does not know us any more. */
+  /** Reports that the group rejected this identity of the member. */
   reportExpelled(snapshot: MemberSnapshot, code: number): void;
   /**
-   * Revokes (a commit in it succeeds), leaves the group with one bounded try, closes the
-   * connections. A static member does not leave: it may come back.
+   * Revokes the partitions (a commit succeeds meanwhile), sends one LeaveGroup with a timeout and
+   * closes the connections. A static member does not leave, because it may return.
    */
   close(): Promise<void>;
 }
 
-/** The membership has ended without our doing. */
+/** An involuntary end of the membership. */
 export interface MembershipLoss {
   readonly kind: 'lost';
-  /** What to do next: join with the member id we have, as a new member, by the classic protocol, or nothing. */
+  /**
+   * Next step: join with the current member id, join as a new member, use the classic protocol, or
+   * fail.
+   */
   readonly next: 'rejoin' | 'rejoin-as-new' | 'fall-back' | 'fail';
   readonly error: Error;
 }

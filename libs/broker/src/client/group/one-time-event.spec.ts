@@ -6,8 +6,8 @@ import { OneTimeEvent } from './one-time-event.js';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-describe('a turning point', () => {
-  it('comes first, or the promise does', async () => {
+describe('OneTimeEvent.raceWith', () => {
+  it('resolves with the event or the promise, whichever comes first', async () => {
     const point = new OneTimeEvent<string>();
     const never = new Deferred<string>();
     expect(await point.raceWith(Promise.resolve('promise'))).toBe('promise');
@@ -17,12 +17,12 @@ describe('a turning point', () => {
     expect(await point.raceWith(never.promise)).toBe('point');
   });
 
-  it('passes on what the promise rejects with', async () => {
+  it('rejects with the error of the promise', async () => {
     const point = new OneTimeEvent<string>();
     await expect(point.raceWith(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('keeps nothing of the races that are over, however long it does not come', async () => {
+  it('keeps nothing of finished races, however long the event does not fire', async () => {
     const point = new OneTimeEvent<string>();
     const results: WeakRef<object>[] = [];
     const race = async (): Promise<void> => {

@@ -1,8 +1,9 @@
 import { Deferred } from '../../runtime/index.js';
 
 /**
- * Something that happens once, perhaps not for months, and that much is weighed against meanwhile.
- * `Promise.race` with its promise would keep the result of every race for as long.
+ * An event that fires at most once, perhaps only after months, and that many promises are raced
+ * against meanwhile. `Promise.race` with one long-lived promise would keep the result of every race
+ * in memory.
  */
 export class OneTimeEvent<T> {
   readonly #waiting = new Set<Deferred<T>>();
@@ -16,7 +17,7 @@ export class OneTimeEvent<T> {
     this.#waiting.clear();
   }
 
-  /** Gives the promise's result or, where that comes first, what has happened. */
+  /** Resolves with the result of the promise, or with the event if that fires first. */
   async raceWith<U>(promise: Promise<U>): Promise<T | U> {
     if (this.#hasFired) return Promise.race([promise, this.#fired.promise]);
     const waiting = new Deferred<T>();

@@ -7,13 +7,16 @@ import type { MemberStatus } from './member-status.js';
 import type { MembershipLoss } from './membership.js';
 import type { OneTimeEvent } from './one-time-event.js';
 
-/** Why partitions are revoked. */
+/** Reason for a revocation. */
 export type RevocationReason = 'rebalance' | 'rejoin' | 'closing';
 
-/** The member whose partitions go. */
+/** The member whose partitions are revoked or lost. */
 export interface HandoverMember {
   readonly loss: OneTimeEvent<MembershipLoss>;
-  /** When the group was last known to be stable; undefined where the protocol does not need it. */
+  /**
+   * Time at which the group was last known to be stable; undefined if the protocol does not need
+   * it.
+   */
   readonly stableAt: number | undefined;
   loseAll(): readonly TopicPartition[];
 }
@@ -28,20 +31,23 @@ export interface PartitionHandoverOptions {
   readonly rebalanceTimeoutMs: number;
 }
 
-/** The host did not hand back in time. */
+/** The revocation callback did not end in time. */
 export interface RevocationTimeout {
   readonly kind: 'timed-out';
   readonly error: Error;
 }
 
-/** Of the rebalance time-out, so that the join still arrives in time. */
+/** Share of the rebalance timeout for the revocation, so that the join still arrives in time. */
 const REVOCATION_SHARE = 0.9;
 
-/** How partitions go: handed back in good order, or lost. */
+/** Gives partitions up: revoked in order, or lost. */
 export class PartitionHandover {
   constructor(private readonly options: PartitionHandoverOptions) {}
 
-  /** Gives why the partitions are not ours any more, where the host has not handed them back before. */
+  /**
+   * Revokes partitions. Resolves with the reason if they were lost before the callback ended, or if
+   * it took too long.
+   */
   revoke(
     partitions: readonly TopicPartition[],
     reason: RevocationReason,
@@ -54,13 +60,16 @@ export class PartitionHandover {
     return member.loss.raceWith(revoked);
   }
 
-  /** An eager leader gives away what its members have: it takes it for handed back. */
+  /**
+   * Loses all partitions to an eager assignor: its leader reassigns them as if they had been
+   * revoked.
+   */
   loseToEagerAssignor(protocol: string): Promise<void> {
     const { member, groupId } = this.options;
     const partitions = member.loseAll();
     const error = new FencedError(
       partitions,
-      `Group "${groupId}" shares its partitions by "${protocol}" now, which gives away what its members have: a member joined that has no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
+      `Group "${groupId}" now uses the assignor "${protocol}", which reassigns all partitions at once: a member joined that offers no cooperative assignor, or prefers another. Give all members "cooperative-sticky" first.`,
     );
     return this.lose(partitions, error);
   }
@@ -72,7 +81,10 @@ export class PartitionHandover {
     await callbacks.lose(partitions);
   }
 
-  /** The group counts from the beginning of the rebalance, of which we hear with the next heartbeat only. */
+  /**
+   * Returns the time left for the revocation. The group counts from the start of the rebalance,
+   * which this member learns only with its next heartbeat.
+   */
   #revocationTimeoutMs(reason: RevocationReason): number {
     const { rebalanceTimeoutMs, runtime, member } = this.options;
     const fullMs = rebalanceTimeoutMs * REVOCATION_SHARE;

@@ -6,19 +6,21 @@ import {
 } from '../../port/errors.js';
 
 /**
- * How soon to try again.
- *  - at-once: the answer said how; only an endless chain of these is slowed down
- *  - soon: it mends itself, with a short back-off
- *  - slowly: somebody has to do something about it
- *  - never: trying again can do harm
+ * Urgency of a retry.
+ *  - at-once: the response said how to continue; only an endless chain is slowed down
+ *  - soon: the error resolves itself, after a short backoff
+ *  - slowly: somebody has to fix the cause
+ *  - never: a retry could do harm
  */
 export type RetryUrgency = 'at-once' | 'soon' | 'slowly' | 'never';
 
 export function retryUrgencyAfter(error: unknown): RetryUrgency {
-  // Wrong credentials, tried again and again, lock accounts; a static member would fence its own successor.
+  // Repeated attempts with wrong credentials lock accounts, and a fenced static member would fence
+  // its own successor.
   if (error instanceof AuthenticationError || error instanceof StaticMemberFencedError)
     return 'never';
-  // A connection that was closed under us; if the whole driver was, the session is closed next.
+  // The connection was closed during the request. If the whole driver was closed, the session
+  // closes next.
   if (error instanceof ClosedError) return 'soon';
   return error instanceof BrokerError && error.retriable ? 'soon' : 'slowly';
 }

@@ -18,15 +18,15 @@ export interface SentRequest {
   readonly memberId: string;
   readonly generation: number;
   readonly instanceId: string | null;
-  /** What JoinGroup offered, by assignor. */
+  /** Subscriptions in the JoinGroup request, by assignor. */
   readonly offers: ReadonlyMap<string, Subscription>;
   readonly commits: readonly OffsetCommit[];
-  /** What a heartbeat by KIP-848 said that the member owns, as `topicId/partition`. */
+  /** Owned partitions in a KIP-848 heartbeat, as `topicId/partition`. */
   readonly owned: readonly string[] | null;
   readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
 }
 
-/** An answer, an error that is thrown instead, or a promise that the test settles when it likes. */
+/** A response, an error that is thrown instead, or a function that returns either. */
 type Prepared = object | Error | ((sent: SentRequest) => unknown);
 
 interface Script {
@@ -35,8 +35,8 @@ interface Script {
 }
 
 /**
- * A cluster that gives prepared answers and remembers what it was asked. A request for which
- * nothing was prepared fails, and so does the test, by `verify`.
+ * A cluster with prepared responses that records its requests. A request without a prepared
+ * response fails, and `verify` then fails the test.
  */
 export class ScriptedCluster implements ClusterClient {
   readonly requestTimeoutMs = 30_000;
@@ -45,7 +45,7 @@ export class ScriptedCluster implements ClusterClient {
   readonly sent: SentRequest[] = [];
   readonly closedChannels: string[] = [];
   readonly topics = new Map<string, number>([['orders', 2]]);
-  /** Default: its name. */
+  /** Topic ids by name; the default is the name. */
   readonly topicIds = new Map<string, string>();
   metadataError: Error | undefined;
   readonly #scripts = new Map<string, Script>();
@@ -59,7 +59,7 @@ export class ScriptedCluster implements ClusterClient {
     });
   }
 
-  /** The next request of this kind that nothing else was prepared for is answered so. */
+  /** Prepares the next responses of this kind; they are used before `always`. */
   once(api: string, ...answers: Prepared[]): this {
     this.#script(api).once.push(...answers);
     return this;
@@ -218,14 +218,14 @@ function readHeartbeat(
   return { memberId, generation, instanceId, owned: owned.flat() };
 }
 
-/** As version 9 writes it, which has a list of groups. */
+/** Reads version 9, which contains a list of groups. */
 function readLookup(reader: Reader): Pick<SentRequest, 'memberId' | 'generation'> {
   reader.unsignedVarint();
   reader.compactString();
   return { memberId: reader.compactString(), generation: reader.int32() };
 }
 
-/** As version 9 writes it. */
+/** Reads version 9. */
 function readCompactCommit(
   reader: Reader,
 ): Pick<SentRequest, 'memberId' | 'generation' | 'instanceId' | 'commits'> {
@@ -251,7 +251,7 @@ function readCompactCommit(
   return { generation, memberId, instanceId, commits: commits.flat() };
 }
 
-/** As version 9 writes it. */
+/** Reads version 9. */
 function readJoin(reader: Reader): Pick<SentRequest, 'memberId' | 'instanceId' | 'offers'> {
   reader.compactString();
   reader.raw(8);

@@ -12,22 +12,23 @@ import {
 } from '../../wire/index.js';
 
 export interface OffsetQuery extends TopicPartition {
-  /** A time, or LATEST or EARLIEST. */
+  /** A timestamp in ms, or LATEST or EARLIEST. */
   readonly timestamp: number;
 }
 
 export interface OffsetLookupOptions {
   readonly isolation: Isolation;
   readonly signal?: AbortSignal;
-  /** Told of each round that could not be completed. */
+  /** Called after each attempt that did not answer every query. */
   onError?(error: Error): void;
 }
 
 const BACKOFF = { initialMs: 50, maxMs: 2_000 };
 
 /**
- * Asks the leaders for offsets, until each has answered: leaders that moved, are being elected or
- * cannot be reached are asked again. Rejects on what waiting cannot mend, and with the signal.
+ * Asks the leaders for offsets until each has answered. Partitions whose leader changes, is being
+ * elected or cannot be reached are asked again. Rejects on errors that a retry does not resolve,
+ * and when the signal aborts.
  */
 export async function lookUpOffsets(
   cluster: ClusterClient,

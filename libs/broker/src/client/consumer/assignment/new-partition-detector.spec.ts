@@ -8,11 +8,11 @@ import { NewPartitionDetector } from './new-partition-detector.js';
 
 const UNKNOWN_TOPIC = 3;
 
-class Scene {
+class DetectorTest {
   readonly runtime = new VirtualRuntime();
-  /** How many partitions the topic has; 0 where there is none. */
+  /** Number of partitions of the topic; 0 if the topic does not exist. */
   count = 2;
-  /** Of which partitions the group has an offset. */
+  /** Partitions for which the group has a committed offset. */
   committed: readonly number[] = [];
   asked: readonly TopicPartition[] = [];
   answersGroup = true;
@@ -20,10 +20,10 @@ class Scene {
   readonly metadata = new Metadata(this.runtime, (topics) =>
     this.answersTopics ? Promise.resolve(this.#metadataOf(topics)) : new Promise(() => undefined),
   );
-  readonly growth: NewPartitionDetector;
+  readonly detector: NewPartitionDetector;
 
   constructor(policy: OffsetReset) {
-    this.growth = new NewPartitionDetector({
+    this.detector = new NewPartitionDetector({
       cluster: { metadata: this.metadata, runtime: this.runtime },
       topics: ['orders'],
       policy,
@@ -33,7 +33,7 @@ class Scene {
   }
 
   isNew(partition: number): boolean {
-    return this.growth.isNew({ topic: 'orders', partition });
+    return this.detector.isNew({ topic: 'orders', partition });
   }
 
   #metadataOf(topics: readonly string[]): MetadataResponse {
@@ -75,87 +75,88 @@ class Scene {
   }
 }
 
-describe('a partition', () => {
+describe('NewPartitionDetector', () => {
   it.each(['latest', 'none'] as const)(
-    'is new that was not there when we began: %s',
+    'treats a partition as new if it did not exist when the session started: %s',
     async (policy) => {
-      const scene = new Scene(policy);
-      await scene.growth.recordExisting();
-      scene.count = 4;
-      await scene.metadata.refresh(['orders']);
-      scene.growth.recordTopicSizes();
-      expect([0, 1, 2, 3].map((each) => scene.isNew(each))).toEqual([false, false, true, true]);
+      const test = new DetectorTest(policy);
+      await test.detector.recordExisting();
+      test.count = 4;
+      await test.metadata.refresh(['orders']);
+      test.detector.recordTopicSizes();
+      expect([0, 1, 2, 3].map((each) => test.isNew(each))).toEqual([false, false, true, true]);
     },
   );
 
-  it('is new that lies above all that the group had read before us, if the policy is latest', async () => {
-    const scene = new Scene('latest');
-    scene.count = 4;
-    scene.committed = [0, 2];
-    await scene.growth.recordExisting();
-    // 1 was there when 2 was read: the group has chosen not to begin at its beginning.
-    expect([1, 3].map((each) => scene.isNew(each))).toEqual([false, true]);
+  it('treats a partition above all committed ones as new, with the policy latest', async () => {
+    const test = new DetectorTest('latest');
+    test.count = 4;
+    test.committed = [0, 2];
+    await test.detector.recordExisting();
+    // Partition 1 existed when partition 2 was read, so the group chose not to read it from its
+    // start.
+    expect([1, 3].map((each) => test.isNew(each))).toEqual([false, true]);
   });
 
-  it('is not new to a group that has nothing yet', async () => {
-    const scene = new Scene('latest');
-    await scene.growth.recordExisting();
-    expect([0, 1].map((each) => scene.isNew(each))).toEqual([false, false]);
+  it('treats no partition as new for a group without any offset', async () => {
+    const test = new DetectorTest('latest');
+    await test.detector.recordExisting();
+    expect([0, 1].map((each) => test.isNew(each))).toEqual([false, false]);
   });
 
-  it('is for the operator to decide where the policy is none and the group has been away', async () => {
-    const scene = new Scene('none');
-    scene.committed = [0];
-    await scene.growth.recordExisting();
-    expect([scene.isNew(1), scene.asked]).toEqual([false, []]);
+  it('treats no partition as new with the policy none, even after the group was away', async () => {
+    const test = new DetectorTest('none');
+    test.committed = [0];
+    await test.detector.recordExisting();
+    expect([test.isNew(1), test.asked]).toEqual([false, []]);
   });
 
-  it('is nothing to look up where reading begins at the beginning anyway', async () => {
-    const scene = new Scene('earliest');
-    await scene.growth.recordExisting();
-    expect(scene.metadata.topic('orders')).toBeUndefined();
-  });
-});
-
-describe('a topic', () => {
-  it('that is missing twice has no partitions yet: all that it gets are new', async () => {
-    const scene = new Scene('latest');
-    scene.count = 0;
-    await scene.growth.recordExisting();
-    await scene.runtime.advance(1_000);
-    scene.count = 1;
-    await scene.metadata.refresh(['orders']);
-    scene.growth.recordTopicSizes();
-    expect(scene.isNew(0)).toBe(true);
-  });
-
-  it('that a broker has just not heard of yet is not taken for missing', async () => {
-    const scene = new Scene('latest');
-    scene.count = 0;
-    await scene.growth.recordExisting();
-    scene.count = 1;
-    await scene.runtime.advance(1_000);
-    expect(scene.isNew(0)).toBe(false);
+  it('looks up nothing with the policy earliest', async () => {
+    const test = new DetectorTest('earliest');
+    await test.detector.recordExisting();
+    expect(test.metadata.topic('orders')).toBeUndefined();
   });
 });
 
-describe('a group that does not answer', () => {
-  it('keeps nobody from joining it for long', async () => {
-    const scene = new Scene('latest');
-    scene.answersGroup = false;
-    const look = scene.growth.recordExisting();
-    await scene.runtime.advance(5_000);
-    await look;
-    expect(scene.isNew(0)).toBe(false);
-    expect(scene.runtime.pendingTimers).toBe(0);
+describe('NewPartitionDetector with a missing topic', () => {
+  it('treats all partitions of a topic as new that is missing in two lookups', async () => {
+    const test = new DetectorTest('latest');
+    test.count = 0;
+    await test.detector.recordExisting();
+    await test.runtime.advance(1_000);
+    test.count = 1;
+    await test.metadata.refresh(['orders']);
+    test.detector.recordTopicSizes();
+    expect(test.isNew(0)).toBe(true);
   });
 
-  it('nor does a cluster that is not there', async () => {
-    const scene = new Scene('none');
-    scene.answersTopics = false;
-    const look = scene.growth.recordExisting();
-    await scene.runtime.advance(5_000);
-    await look;
-    expect(scene.isNew(0)).toBe(false);
+  it('does not count a topic as missing that the broker does not know yet', async () => {
+    const test = new DetectorTest('latest');
+    test.count = 0;
+    await test.detector.recordExisting();
+    test.count = 1;
+    await test.runtime.advance(1_000);
+    expect(test.isNew(0)).toBe(false);
+  });
+});
+
+describe('NewPartitionDetector without a response', () => {
+  it('delays the join only until its timeout if the group does not respond', async () => {
+    const test = new DetectorTest('latest');
+    test.answersGroup = false;
+    const recorded = test.detector.recordExisting();
+    await test.runtime.advance(5_000);
+    await recorded;
+    expect(test.isNew(0)).toBe(false);
+    expect(test.runtime.pendingTimers).toBe(0);
+  });
+
+  it('delays the join only until its timeout if the cluster cannot be reached', async () => {
+    const test = new DetectorTest('none');
+    test.answersTopics = false;
+    const recorded = test.detector.recordExisting();
+    await test.runtime.advance(5_000);
+    await recorded;
+    expect(test.isNew(0)).toBe(false);
   });
 });

@@ -15,25 +15,38 @@ export interface NewPartitionDetectorOptions {
   ): Promise<readonly FetchedOffset[]>;
 }
 
-/** A group that does not answer so long keeps nobody from joining it. */
+/**
+ * Limits the lookups before the join: a group that does not answer in time must not keep the member
+ * from joining.
+ */
 const LOOKUP_TIMEOUT_MS = 5_000;
 const UNKNOWN_TOPIC = 3;
-/** A broker that has just started does not know all topics yet. */
+/**
+ * Delay before missing topics are looked up again: a broker that has just started does not know all
+ * topics yet.
+ */
 const MISSING_TOPIC_RETRY_MS = 1_000;
 
 /**
- * Tells partitions that were added when the group had begun already. They are read from their first
- * record: by 'latest', what was written to them before somebody noticed them would be lost.
+ * Recognises partitions that were added after the group had started. Such partitions are read from
+ * their first record: with `latest`, the records that were written before the group noticed the
+ * partition would be lost.
  */
 export class NewPartitionDetector {
-  /** How many partitions each topic had when we began. */
+  /** Number of partitions that each topic had when this session started. */
   readonly #initialCounts = new Map<string, number>();
-  /** The highest partition of each topic of which the group had an offset before we came. */
+  /**
+   * Highest partition of each topic for which the group had a committed offset before this session
+   * joined.
+   */
   readonly #highestCommitted = new Map<string, number>();
 
   constructor(private readonly options: NewPartitionDetectorOptions) {}
 
-  /** Before joining: what the group has then is from before us. Ends without throwing, soon. */
+  /**
+   * Records the partitions that exist before this member joins. Never throws, and ends within the
+   * timeout.
+   */
   async recordExisting(): Promise<void> {
     const { policy, cluster, logger } = this.options;
     if (policy === 'earliest') return;
@@ -47,13 +60,18 @@ export class NewPartitionDetector {
       await abortable(this.#readTopicSizes(), timeout.signal);
       if (policy === 'latest') await this.#readCommittedPartitions(timeout.signal);
     } catch (error) {
-      logger.debug('What the group had before could not be looked up.', { error });
+      logger.debug('The existing partitions and offsets of the group could not be looked up.', {
+        error,
+      });
     } finally {
       timer.cancel();
     }
   }
 
-  /** Where the first look told nothing of a topic, the first assignment does. */
+  /**
+   * Records the sizes of topics that the lookup before the join did not find. Also called with the
+   * first assignment.
+   */
   recordTopicSizes(): void {
     for (const topic of this.options.topics) {
       const known = this.options.cluster.metadata.topic(topic);
@@ -75,7 +93,10 @@ export class NewPartitionDetector {
       void this.#readMissingTopicsLater().catch(() => undefined);
   }
 
-  /** What is still missing then has no partitions now: all that it gets are new. */
+  /**
+   * Looks up missing topics once more. A topic that is missing then has no partitions yet, so every
+   * partition it gets later is new.
+   */
   async #readMissingTopicsLater(): Promise<void> {
     const { metadata, runtime } = this.options.cluster;
     await sleep(runtime, MISSING_TOPIC_RETRY_MS, undefined, { background: true });

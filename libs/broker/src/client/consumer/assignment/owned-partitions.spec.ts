@@ -2,34 +2,34 @@ import { OwnedPartitions } from './owned-partitions.js';
 
 const orders0 = { topic: 'orders', partition: 0 };
 
-describe('ownership', () => {
-  it('makes a new life of a partition that comes back: the old one holds nothing', () => {
-    const ownership = new OwnedPartitions();
-    const first = ownership.add(orders0, null);
-    ownership.remove(first);
-    const second = ownership.add(orders0, null);
-    expect(ownership.isCurrent(first)).toBe(false);
-    expect(ownership.isCurrent(second)).toBe(true);
-    ownership.remove(first);
-    expect(ownership.isCurrent(second)).toBe(true);
+describe('OwnedPartitions', () => {
+  it('creates a new object for a partition that is assigned again; the old one stays without effect', () => {
+    const ownedPartitions = new OwnedPartitions();
+    const first = ownedPartitions.add(orders0, null);
+    ownedPartitions.remove(first);
+    const second = ownedPartitions.add(orders0, null);
+    expect(ownedPartitions.isCurrent(first)).toBe(false);
+    expect(ownedPartitions.isCurrent(second)).toBe(true);
+    ownedPartitions.remove(first);
+    expect(ownedPartitions.isCurrent(second)).toBe(true);
   });
 
-  it('keeps pauses over rejoining, and for partitions that are not ours yet', () => {
-    const ownership = new OwnedPartitions();
-    ownership.pause([orders0]);
-    const first = ownership.add(orders0, null);
+  it('keeps pauses over a rejoin, and for partitions that are not assigned yet', () => {
+    const ownedPartitions = new OwnedPartitions();
+    ownedPartitions.pause([orders0]);
+    const first = ownedPartitions.add(orders0, null);
     expect(first.paused).toBe(true);
-    expect(ownership.paused()).toEqual([orders0]);
-    ownership.remove(first);
-    expect(ownership.add(orders0, null).paused).toBe(true);
-    ownership.resume([orders0]);
-    expect(ownership.get(orders0)?.paused).toBe(false);
-    expect(ownership.paused()).toEqual([]);
+    expect(ownedPartitions.paused()).toEqual([orders0]);
+    ownedPartitions.remove(first);
+    expect(ownedPartitions.add(orders0, null).paused).toBe(true);
+    ownedPartitions.resume([orders0]);
+    expect(ownedPartitions.get(orders0)?.paused).toBe(false);
+    expect(ownedPartitions.paused()).toEqual([]);
   });
 
-  it('does not mix up topics whose names run together', () => {
-    const ownership = new OwnedPartitions();
-    ownership.pause([{ topic: 'orders-1', partition: 1 }]);
-    expect(ownership.add({ topic: 'orders', partition: 11 }, null).paused).toBe(false);
+  it('keeps topics apart whose names and partition numbers look alike when joined', () => {
+    const ownedPartitions = new OwnedPartitions();
+    ownedPartitions.pause([{ topic: 'orders-1', partition: 1 }]);
+    expect(ownedPartitions.add({ topic: 'orders', partition: 11 }, null).paused).toBe(false);
   });
 });

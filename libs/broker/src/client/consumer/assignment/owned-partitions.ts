@@ -2,7 +2,10 @@ import type { TopicPartition } from '../../../port/record.js';
 import { partitionKey } from '../../../port/topic-partition.js';
 import { OwnedPartition } from '../fetching/owned-partition.js';
 
-/** The partitions that are ours now, and the pauses, which outlive ownership. */
+/**
+ * The partitions that this session owns now, and the pauses. A pause outlives the assignment: a
+ * partition that is assigned again stays paused.
+ */
 export class OwnedPartitions {
   readonly #byKey = new Map<string, OwnedPartition>();
   readonly #pauses = new Set<string>();
@@ -19,7 +22,10 @@ export class OwnedPartitions {
     return [...this.#byKey.values()].map(({ topic, partition }) => ({ topic, partition }));
   }
 
-  /** Whether this very assignment still lasts: a later one of the same partition is another. */
+  /**
+   * Returns whether this assignment of the partition still lasts. A later assignment of the same
+   * partition is another object.
+   */
   isCurrent(partition: OwnedPartition): boolean {
     return this.get(partition) === partition;
   }
@@ -53,13 +59,13 @@ export class OwnedPartitions {
     }
   }
 
-  /** Of the partitions that are ours. */
+  /** Returns the owned partitions that are paused. */
   paused(): readonly TopicPartition[] {
     return this.list().filter((partition) => this.#pauses.has(partitionKey(partition)));
   }
 }
 
-/** Aborts once the last of them has left. */
+/** Returns a signal that aborts when the last of the partitions is removed. */
 export function whenAllRemoved(partitions: readonly OwnedPartition[]): AbortSignal {
   const control = new AbortController();
   let remaining = partitions.length;

@@ -27,35 +27,41 @@ export interface PartitionLifecycleOptions {
   fetchCommitted(
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
-    onTrouble: (error: Error) => void,
+    onError: (error: Error) => void,
   ): Promise<readonly FetchedOffset[]>;
   readonly rebalanceTimeoutMs: number;
-  /** Commits where partitions start; never rejects. */
+  /** Commits the start offsets of partitions; never rejects. */
   commitStarts(starts: readonly OffsetCommit[]): Promise<void>;
   listener(): AssignmentListener | undefined;
-  /** Some partitions may be read now. */
+  /** Called when some partitions may be fetched or polled now. */
   onReady(): void;
 }
 
-/** A partition whose leader cannot be asked for so long no longer keeps the others waiting. */
+/**
+ * Limits how long a partition whose leader does not answer delays the `onAssigned` of the others.
+ */
 const START_LOOKUP_WAIT_MS = 5_000;
 
-/** For longer a start that is not stored yet does not hold up a hand-back, nor the end of the session. */
+/**
+ * Limits how long a start offset that is not yet committed delays a revocation or the close of the
+ * session.
+ */
 const MAX_START_COMMIT_WAIT_MS = 5_000;
-/** Of the rebalance time-out, where that is less. */
+/** Share of the rebalance timeout for that wait; the shorter of the two limits applies. */
 const START_COMMIT_SHARE = 0.5;
 
 /**
- * What happens to a partition between the group's word and the first record, and back:
+ * Leads a partition from its assignment to its first record, and back:
  * committed offset -> start position -> `onAssigned` -> deliverable -> `onRevoked` or `onLost`.
  *
- * Each goes its own way: some may leave while others, or the same ones, are still on their way in.
- * The listener is called once at a time, except with `onLost`, which waits for nobody.
+ * Partitions are independent: some may be revoked while others, or the same ones, are still being
+ * assigned. Calls to the listener run one after the other. Only `onLost` does not wait for the call
+ * before it.
  */
 export class PartitionLifecycle {
   readonly #options: PartitionLifecycleOptions;
   readonly #announced = new WeakSet<OwnedPartition>();
-  /** Whose start is being committed. */
+  /** Partitions whose start offset is being committed. */
   readonly #startCommits = new Map<OwnedPartition, Promise<void>>();
   #lastListenerCall: Promise<unknown> = Promise.resolve();
 
@@ -97,7 +103,7 @@ export class PartitionLifecycle {
     const owned = this.#beginRemoval(partitions);
     const announced = this.#announcedOf(owned);
     for (const partition of owned) this.#remove(partition);
-    // Whatever the listener is still at has been given up.
+    // A call of the listener that still runs is abandoned: its partitions are lost already.
     this.#lastListenerCall = Promise.resolve();
     if (announced.length === 0) return;
     const call = this.#queueListenerCall(() => this.#options.listener()?.onLost(announced));
@@ -105,14 +111,17 @@ export class PartitionLifecycle {
     await call;
   }
 
-  /** The offset asked for is not in the log: the reset policy decides, in the background. */
+  /** Applies the reset policy in the background, because the fetch offset is not in the log. */
   onOutOfRange(partition: OwnedPartition): void {
     this.#restart(partition, (signal) =>
       this.#options.positions.resolveOutOfRange(partition, signal),
     );
   }
 
-  /** What was read is not in the log any more: nothing is read on as if it were. */
+  /**
+   * Resolves a new start, because records that were read are no longer in the log. Reading must not
+   * go on as if they were.
+   */
   onTruncated(partition: OwnedPartition, divergence: Divergence | undefined): void {
     this.#restart(partition, (signal) =>
       this.#options.positions.resolveTruncated(partition, divergence, signal),
@@ -123,7 +132,8 @@ export class PartitionLifecycle {
     const { positionVersion, removalSignal } = partition;
     void this.#retryUntilAnswered(partition, removalSignal, ask).then((start) => {
       if (!start) return;
-      // Moved meanwhile: the answer is to an older question, and the partition is asked for anew.
+      // After a seek this result belongs to the position before it. The partition is fetched from
+      // its new position.
       if (partition.positionVersion === positionVersion)
         this.#applyStart({ partition, committed: null }, start);
       else partition.backoffUntil = 0;
@@ -138,7 +148,10 @@ export class PartitionLifecycle {
     this.#notifyListener(() => this.#options.listener()?.onStopped?.(error));
   }
 
-  /** Where they start is refused to us: membership goes on, and they follow once it is told. */
+  /**
+   * Starts partitions whose committed offsets the group refuses to return now. The membership goes
+   * on; the partitions start once the offsets are known.
+   */
   async #startLater(owned: readonly OwnedPartition[], signal: AbortSignal): Promise<void> {
     const { status, cluster } = this.#options;
     const retryContext = { runtime: cluster.runtime, status, source: owned, signal };
@@ -163,7 +176,7 @@ export class PartitionLifecycle {
       return { partition, committed };
     });
     const unresolved = await this.#findStarts(pending, signal);
-    // All have left before it was known where they start.
+    // All partitions were removed before their start was known.
     if (signal.aborted) return;
     await this.#announce(pending.filter((assignment) => !unresolved.has(assignment)));
   }
@@ -178,7 +191,7 @@ export class PartitionLifecycle {
     try {
       return await committed(owned, signal, (error) => status.reportJoinError(search, error));
     } catch (error) {
-      // All have left before it was known: nobody's trouble.
+      // All partitions were removed meanwhile, so the error concerns nobody.
       if (signal.aborted) return [];
       throw error;
     } finally {
@@ -186,7 +199,10 @@ export class PartitionLifecycle {
     }
   }
 
-  /** Finds where each starts; returns those that are not found yet and will be announced later. */
+  /**
+   * Resolves the start of each partition. Returns those that are not resolved in time; they are
+   * announced later, one by one.
+   */
   async #findStarts(
     pending: readonly PendingAssignment[],
     signal: AbortSignal,
@@ -201,14 +217,15 @@ export class PartitionLifecycle {
         this.#options.positions.resolve(partition, committed, until),
       );
       if (!start || removalSignal.aborted) return;
-      // A seek that came during the look-up wins.
+      // A seek during the lookup wins.
       if (partition.positionVersion === positionVersion) this.#applyStart(assignment, start);
       unresolved.delete(assignment);
-      // Nobody waits for it any more: what the listener throws has no protocol step to fail.
+      // The rebalance no longer waits for this partition, so an error of the listener has no
+      // protocol step to fail.
       if (!isWaiting)
         await this.#announce([assignment]).catch((error: Error) => status.reportBriefly(error));
     });
-    // A timer that nobody waits for any more would keep the process alive.
+    // Cancels the timer after the lookups: an unneeded timer would keep the process alive.
     const finished = new AbortController();
     const until = AbortSignal.any([signal, finished.signal]);
     const timer = sleep(this.#options.cluster.runtime, START_LOOKUP_WAIT_MS, until).catch(
@@ -242,7 +259,10 @@ export class PartitionLifecycle {
     else assignment.reset = start.reset;
   }
 
-  /** The listener hears of a partition before its first record, and of what happened to it on the way. */
+  /**
+   * Calls `onAssigned` before the first record of a partition is delivered, and reports resets and
+   * stops after it.
+   */
   #announce(pending: readonly PendingAssignment[]): Promise<void> {
     const { listener, onReady } = this.#options;
     return this.#queueListenerCall(async () => {
@@ -264,7 +284,10 @@ export class PartitionLifecycle {
     });
   }
 
-  /** What is handed out before its start is stored may be committed sooner, and taken back by that. */
+  /**
+   * Makes the partition deliverable once its start offset is committed. Records that were delivered
+   * earlier could be committed first, and the commit of the start would take that back.
+   */
   #makeDeliverable(partition: OwnedPartition): void {
     const stored = this.#startCommits.get(partition);
     if (!stored) return void (partition.deliverable = true);
@@ -275,7 +298,10 @@ export class PartitionLifecycle {
     });
   }
 
-  /** Also of those that are on their way out again: whoever is next would look for a start anew. */
+  /**
+   * Commits the start offsets, also for partitions that are already being removed: otherwise their
+   * next owner would resolve a start anew.
+   */
   #commitStarts(pending: readonly PendingAssignment[]): void {
     const { ownedPartitions, commitStarts } = this.#options;
     const starts = pending.flatMap((assignment) => {
@@ -291,28 +317,34 @@ export class PartitionLifecycle {
     });
   }
 
-  /** Taken away before, where they start would be looked for again, and what was written meanwhile passed over. */
+  /**
+   * Waits until the start offsets are committed. A partition that moves before would get a new
+   * start from its next owner, and the records written in between would be skipped.
+   */
   async #waitForStartCommits(owned: readonly OwnedPartition[]): Promise<void> {
     const { cluster, rebalanceTimeoutMs } = this.#options;
     const stored = owned.flatMap((partition) => this.#startCommits.get(partition) ?? []);
     if (stored.length === 0) return;
-    const timeoutError = () => new Error('Where partitions start was not stored in time.');
+    const timeoutError = () => new Error('The start offsets were not committed in time.');
     const timeoutMs = Math.min(rebalanceTimeoutMs * START_COMMIT_SHARE, MAX_START_COMMIT_WAIT_MS);
     await within(cluster.runtime, timeoutMs, Promise.all(stored), timeoutError).catch(
       () => undefined,
     );
   }
 
-  /** Nothing of them is handed out any more. */
+  /** Stops the delivery of these partitions. */
   #beginRemoval(partitions: readonly TopicPartition[]): OwnedPartition[] {
     const { ownedPartitions, logger, groupId } = this.#options;
     const owned = partitions.flatMap((partition) => ownedPartitions.get(partition) ?? []);
     for (const partition of owned) partition.beginRemoval();
-    logger.info('Partitions are handed back', { groupId, partitions: owned.map(toTopicPartition) });
+    logger.info('Partitions are being revoked or lost', {
+      groupId,
+      partitions: owned.map(toTopicPartition),
+    });
     return owned;
   }
 
-  /** Those of which the listener has been told. */
+  /** Returns the partitions that the listener knows. */
   #announcedOf(owned: readonly OwnedPartition[]): TopicPartition[] {
     return owned.filter((partition) => this.#announced.has(partition)).map(toTopicPartition);
   }
@@ -325,34 +357,43 @@ export class PartitionLifecycle {
   #reportReset(reset: PositionReset): void {
     const { logger, listener, groupId } = this.#options;
     if (reset.reason === 'log-truncated')
-      logger.error('The log was cut back behind what was read (an unclean leader election)', {
-        code: 'LOG_TRUNCATED',
-        groupId,
-        ...reset,
-      });
+      logger.error(
+        'The log was truncated below the records that were read (unclean leader election)',
+        {
+          code: 'LOG_TRUNCATED',
+          groupId,
+          ...reset,
+        },
+      );
     else
-      logger[reset.from === null ? 'info' : 'warn']('Reading starts by the reset policy', {
+      logger[reset.from === null ? 'info' : 'warn']('Reading starts where the reset policy says', {
         groupId,
         ...reset,
       });
     this.#notifyListener(() => listener()?.onReset?.(reset));
   }
 
-  /** A listener that throws here has no protocol step to fail; it is reported and that is all. */
+  /**
+   * Reports an error that the listener throws here. No protocol step waits for this call, so
+   * nothing else can fail.
+   */
   #notifyListener(call: () => void | Promise<void> | undefined): void {
     void (async () => call())().catch((error: unknown) => {
       this.#options.status.reportBriefly(error as Error);
     });
   }
 
-  /** The group has gone on by then: what it gives next is told, though nobody has dealt with the loss. */
+  /**
+   * Limits how long `onLost` delays later calls. The group has gone on, so new partitions are
+   * announced even if the loss has not been handled.
+   */
   #withTimeLimit(call: Promise<void>): Promise<void> {
     const { cluster, rebalanceTimeoutMs } = this.#options;
-    const timeoutError = () => new Error('onLost does not end.');
+    const timeoutError = () => new Error('onLost did not end in time.');
     return within(cluster.runtime, rebalanceTimeoutMs, call, timeoutError).catch(() => undefined);
   }
 
-  /** After what the listener was called for before. */
+  /** Runs the call after the listener calls before it have ended. */
   #queueListenerCall(call: () => void | Promise<void> | undefined): Promise<void> {
     const turn = this.#lastListenerCall.then(call);
     this.#lastListenerCall = turn.catch(() => undefined);

@@ -6,7 +6,7 @@ import type {
 } from '../../../port/consumer.js';
 import type { OwnedPartition } from '../fetching/owned-partition.js';
 
-/** A partition on its way in. */
+/** A partition that is assigned but not yet announced to the listener. */
 export interface PendingAssignment {
   readonly partition: OwnedPartition;
   readonly committed: CommittedOffset | null;
@@ -26,8 +26,8 @@ export function toAssignedPartition({
 }
 
 /**
- * Where it starts, if that has to be kept: were it looked for again, after a crash, what was
- * written meanwhile would be passed over.
+ * Returns the start offset if it has to be committed. Without the commit, a crash would resolve the
+ * start anew, and the records written in between would be skipped.
  */
 export function startOffsetToCommit({
   partition: owned,

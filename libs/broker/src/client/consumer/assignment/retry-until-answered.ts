@@ -4,14 +4,14 @@ import type { ConsumerStatus } from '../consumer-status.js';
 interface RetryContext {
   readonly runtime: Runtime;
   readonly status: ConsumerStatus;
-  /** In whose name trouble stands on the board. */
+  /** Object under which the errors are reported to the status. */
   readonly source: object;
   readonly signal: AbortSignal;
 }
 
 const BACKOFF = { initialMs: 100, maxMs: 5_000 };
 
-/** Asks until there is an answer; undefined when the signal aborts before. */
+/** Retries until the request is answered; returns undefined if the signal aborts before. */
 export async function retryUntilAnswered<T>(
   { runtime, status, source, signal }: RetryContext,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -29,7 +29,7 @@ export async function retryUntilAnswered<T>(
         () => true,
         () => false,
       );
-      // Without a pause it would spin: the trouble stays on the board instead.
+      // Without a pause this loop would spin, so it ends and leaves the error in the status.
       if (!hasPaused) return undefined;
     }
   }

@@ -14,7 +14,7 @@ export interface StartPositionsOptions {
   readonly cluster: Cluster;
   readonly isolation: Isolation;
   readonly policy: OffsetReset;
-  /** Added when the group had begun already. */
+  /** Returns whether the partition was added after the group had started. */
   isNew(partition: OwnedPartition): boolean;
   onError(partition: OwnedPartition, error: Error): void;
 }
@@ -23,19 +23,22 @@ export type StartPosition =
   | {
       readonly kind: 'at';
       readonly offset: number;
-      /** Of what stands before it; -1 when unknown. */
+      /** Leader epoch of the record before the offset; -1 if unknown. */
       readonly leaderEpoch: number;
       readonly reset?: PositionReset;
     }
   | { readonly kind: 'stopped'; readonly error: PartitionError };
 
-/** Where the leader's log and what we read part. */
+/** Point at which the leader's log and the records that were read diverge. */
 export interface Divergence {
   readonly offset: number;
   readonly leaderEpoch: number;
 }
 
-/** Decides where reading starts: at the group's offset or, where it has none in the log, by the reset policy. */
+/**
+ * Resolves where reading starts: at the committed offset or, if there is none in the log, by the
+ * reset policy.
+ */
 export class StartPositions {
   constructor(private readonly options: StartPositionsOptions) {}
 
@@ -53,7 +56,9 @@ export class StartPositions {
     return this.#resetTo(policy, partition, { from: null, reason: 'no-offset' }, signal);
   }
 
-  /** The broker has no such offset: never a silent jump. */
+  /**
+   * Resolves a new start for an offset that the broker does not have. The jump is always reported.
+   */
   async resolveOutOfRange(partition: OwnedPartition, signal: AbortSignal): Promise<StartPosition> {
     const { policy } = this.options;
     const offset = partition.fetchOffset;
@@ -67,8 +72,9 @@ export class StartPositions {
   }
 
   /**
-   * The log was cut back behind the position. What stands there now was never read, so with either
-   * policy reading goes on where the logs part; only where the leader cannot tell, the policy says.
+   * Resolves a new start after the log was truncated below the position. The records that are there
+   * now were never read, so both policies go on at the divergence. The reset policy decides only if
+   * the leader does not know that point.
    */
   async resolveTruncated(
     partition: OwnedPartition,
@@ -158,13 +164,13 @@ function truncatedError(
   divergence: Divergence | undefined,
 ): LogTruncatedError {
   const advice = divergence
-    ? `it agrees with what was read up to ${divergence.offset} only. Records from there on are gone, and others may stand in their place: seek to ${divergence.offset} to read those`
-    : 'its leader cannot tell where. Seek to where reading should go on';
+    ? `the records that were read are valid up to offset ${divergence.offset} only. The records after it are gone, and others may have replaced them: seek to ${divergence.offset} to read those`
+    : 'its leader does not know at which offset. Seek to where reading should go on';
   return new LogTruncatedError(
     topic,
     partition,
     position,
     divergence?.offset,
-    `The log of partition ${partition} of "${topic}" was cut back behind offset ${position} by an unclean leader election: ${advice}.`,
+    `The log of partition ${partition} of "${topic}" was truncated below offset ${position} by an unclean leader election: ${advice}.`,
   );
 }

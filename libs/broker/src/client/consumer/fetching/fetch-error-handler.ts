@@ -6,7 +6,7 @@ import { StalledPartitions } from './stalled-partitions.js';
 
 export interface FetchErrorCallbacks {
   onOutOfRange(partition: OwnedPartition): void;
-  /** The partition cannot be read at the moment; it is asked for again. */
+  /** Called when the partition cannot be read at the moment. The fetch is repeated. */
   onError(partition: OwnedPartition, error: Error): void;
 }
 
@@ -16,7 +16,10 @@ const BACKOFF_BEFORE_RESET_MS = 200;
 const REFUSED_BACKOFF_MS = 2_000;
 const LEADER_NOT_AVAILABLE = 5;
 
-/** What comes of a fetch that did not bring records: its partitions rest, and some need more than time. */
+/**
+ * Decides what follows a fetch without records: the partitions back off, and some need a new leader
+ * or a new offset.
+ */
 export class FetchErrorHandler {
   readonly #backoffs = new Map<number, Backoff>();
   readonly #stalled: StalledPartitions;
@@ -33,12 +36,12 @@ export class FetchErrorHandler {
     this.#backoffs.get(node)?.reset();
   }
 
-  /** The partition can be read. */
+  /** Forgets the failures of a partition that can be read again. */
   partitionSucceeded(partition: OwnedPartition): void {
     this.#stalled.recordSuccess(partition);
   }
 
-  /** The whole request failed. */
+  /** Backs off all partitions of a request that failed as a whole. */
   requestFailed(node: number, partitions: readonly OwnedPartition[], error: BrokerError): void {
     const backoffMs = this.#backoffOf(node).next();
     const now = this.runtime.monotonic();
@@ -50,7 +53,10 @@ export class FetchErrorHandler {
     this.findLeaders(partitions);
   }
 
-  /** An answer that leads nowhere, or that leaves the partition out, must not be asked for in a hot loop. A broker over whose quota we are gives such answers: they are no trouble. */
+  /**
+   * Backs off for a moment, so that an empty or incomplete response is not followed by a hot loop.
+   * A broker whose quota is exceeded sends such responses, so this is no error.
+   */
   backOffBriefly(partition: OwnedPartition): void {
     this.#backOff(partition, SHORT_BACKOFF_MS);
   }
@@ -59,7 +65,10 @@ export class FetchErrorHandler {
     this.#reportIfStalled(partition, fetchError(partition, LEADER_NOT_AVAILABLE));
   }
 
-  /** What a replica near us refuses, its leader may give: only that one's word counts. */
+  /**
+   * Handles the error of one partition. An error from a preferred replica does not count: the
+   * leader is asked next, and only its error is reported.
+   */
   partitionFailed(partition: OwnedPartition, code: number): void {
     const now = this.runtime.monotonic();
     if (partition.preferredReplica.current(now) !== undefined) {
@@ -82,15 +91,15 @@ export class FetchErrorHandler {
     }
   }
 
-  /** What mends itself as a rule is no trouble until it does not. */
+  /** Reports an error only if it persists: leader changes are resolved within moments. */
   #reportIfStalled(partition: OwnedPartition, error: BrokerError): void {
     if (this.#stalled.recordFailure(partition)) this.callbacks.onError(partition, error);
   }
 
   #outOfRange(partition: OwnedPartition): void {
-    // What was fetched ahead is handed out first: a reset would pass it over.
+    // Fetched records are delivered first, because a reset would skip them.
     if (partition.hasChunks) return this.#backOff(partition, BACKOFF_BEFORE_RESET_MS);
-    // Not asked for again until the session has decided where to go on.
+    // Pauses fetching until the session has decided where to go on.
     partition.backoffUntil = Infinity;
     this.callbacks.onOutOfRange(partition);
   }

@@ -16,7 +16,10 @@ import type { FetcherOptions } from './fetcher.js';
 import type { FetchErrorHandler } from './fetch-error-handler.js';
 import type { OwnedPartition } from './owned-partition.js';
 
-/** The ways a broker can be asked; each has a connection of its own, for a broker answers a connection in order. */
+/**
+ * Ways to fetch from a broker. `long` and `side` have a connection each, because a broker answers
+ * the requests of a connection in order; `quick` uses the shared control connection.
+ */
 export type FetchMode = 'long' | 'side' | 'quick';
 
 export interface PartitionFetch {
@@ -26,37 +29,39 @@ export interface PartitionFetch {
 }
 
 export interface FetchLimits {
-  /** Of the answer; they were taken from the share. */
+  /** Size of the response; the bytes were taken from the budget share. */
   readonly bytes: number;
   readonly maxWaitMs: number;
 }
 
 export interface FetchExchangeOptions extends FetcherOptions {
-  readonly errors: FetchErrorHandler;
+  readonly errorHandler: FetchErrorHandler;
   readonly closed: AbortSignal;
   findLeader(partition: OwnedPartition): void;
-  /** There is room again for what else is wanted. */
+  /** Called when memory is free again for other fetches. */
   onMemoryReleased(): void;
 }
 
 export const fetchChannel = (mode: FetchMode, sessionId: string): string =>
   mode === 'quick' ? CONTROL_CHANNEL : `fetch-${mode}:${sessionId}`;
 
-/** One request to a broker, and what its answer means for each partition that it asked about. */
+/** Sends one Fetch request and applies the response to each partition in it. */
 export class FetchExchange {
   readonly #chunks = new RecordChunks();
   readonly #headerNames = new HeaderNameCache();
 
   constructor(private readonly options: FetchExchangeOptions) {}
 
-  /** Gives back the bytes that were taken for it. Rejects when the request as a whole has failed. */
+  /**
+   * Runs the fetch and gives its bytes back to the budget. Rejects if the request as a whole fails.
+   */
   async run(
     node: number,
     mode: FetchMode,
     fetches: readonly PartitionFetch[],
     { bytes, maxWaitMs }: FetchLimits,
   ): Promise<void> {
-    const { cluster, sessionId, fetch, share, closed, errors } = this.options;
+    const { cluster, sessionId, fetch, share, closed, errorHandler } = this.options;
     let answer: FetchResponse;
     try {
       answer = await cluster.request(
@@ -83,7 +88,7 @@ export class FetchExchange {
       share.giveBack(bytes);
     }
     if (answer.code !== 0) throw errorOfCode(answer.code, `Fetching from broker ${node}`);
-    errors.requestSucceeded(node);
+    errorHandler.requestSucceeded(node);
     this.#apply(fetches, answer);
   }
 
@@ -97,9 +102,9 @@ export class FetchExchange {
         (candidate) => candidate.partition === partition && candidate.topic === topic,
       );
       if (partitionFetch.partition.positionVersion !== partitionFetch.positionVersion) continue;
-      if (!fetched) this.options.errors.backOffBriefly(partitionFetch.partition);
+      if (!fetched) this.options.errorHandler.backOffBriefly(partitionFetch.partition);
       else if (fetched.code === 0) this.#accept(partitionFetch, fetched, memory);
-      else this.options.errors.partitionFailed(partitionFetch.partition, fetched.code);
+      else this.options.errorHandler.partitionFailed(partitionFetch.partition, fetched.code);
     }
     memory.seal();
     if (memory.parts > 0) this.options.callbacks.onRecords();
@@ -111,7 +116,7 @@ export class FetchExchange {
     memory: ResponseMemory,
   ): void {
     const { records } = fetched;
-    this.options.errors.partitionSucceeded(partition);
+    this.options.errorHandler.partitionSucceeded(partition);
     this.options.callbacks.onProgress(partition);
     if (fetched.preferredReplica >= 0) return this.#useReplica(fetched.preferredReplica, partition);
     if (!records || records.length === 0) {
@@ -135,19 +140,22 @@ export class FetchExchange {
       end,
       release: memory.addPart(),
     });
-    // Reading them will tell the trouble.
-    if (end <= offset) this.options.errors.backOffBriefly(partition);
+    // The reader reports the error when these records are polled.
+    if (end <= offset) this.options.errorHandler.backOffBriefly(partition);
   }
 
   #useReplica(replica: number, partition: OwnedPartition): void {
     const { metadata, runtime } = this.options.cluster;
     if (metadata.brokers.has(replica))
       return partition.preferredReplica.use(replica, runtime.monotonic());
-    this.options.errors.backOffBriefly(partition);
+    this.options.errorHandler.backOffBriefly(partition);
     this.options.findLeader(partition);
   }
 
-  /** One that must not be sent away is asked for without a word about where we are. */
+  /**
+   * Returns the rack for the request, or undefined if one of the partitions must be read from its
+   * leader: a leader that does not know the rack cannot redirect.
+   */
   #rackFor(fetches: readonly PartitionFetch[]): string | undefined {
     const now = this.options.cluster.runtime.monotonic();
     const mayUseReplicas = fetches.every(({ partition }) =>

@@ -1,7 +1,7 @@
 import { Deferred } from '../../../runtime/index.js';
 import { FetcherUnderTest, batchAt } from './fetcher.spec-support.js';
 
-/** A pump with partition 0, its long poll under way, and a poll that waits. */
+/** A fetcher with partition 0, a long poll under way, and a poll that waits for records. */
 async function waiting(signal?: AbortSignal) {
   const test = new FetcherUnderTest();
   await test.own(0);
@@ -13,8 +13,8 @@ async function waiting(signal?: AbortSignal) {
 const values = async (test: FetcherUnderTest): Promise<string[]> =>
   (await test.records.poll(10)).map(({ value }) => String(value));
 
-describe('a poll that waits', () => {
-  it('gets its records before the broker is asked for more', async () => {
+describe('FetchedRecords.poll', () => {
+  it('returns records before the next fetch is sent', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     const asked = new Deferred<number>();
@@ -25,7 +25,7 @@ describe('a poll that waits', () => {
     expect(test.fetches).toHaveLength(2);
   });
 
-  it('that is given up in the turn in which records come takes none of them', async () => {
+  it('takes no records if it is aborted in the turn in which they arrive', async () => {
     const control = new AbortController();
     const { test, poll, fetch } = await waiting(control.signal);
     test.fetcher.wake();
@@ -37,7 +37,7 @@ describe('a poll that waits', () => {
     expect(await values(test)).toEqual(['a', 'b']);
   });
 
-  it('keeps what it got, whatever the signal says later', async () => {
+  it('keeps its records if the signal aborts later', async () => {
     const control = new AbortController();
     const { poll, test, fetch } = await waiting(control.signal);
     fetch.answer({ partition: 0, records: batchAt(0, 'a') });
@@ -46,7 +46,7 @@ describe('a poll that waits', () => {
     expect(await poll).toHaveLength(1);
   });
 
-  it('gets nothing of a partition that was resumed and paused again in one turn', async () => {
+  it('takes no records of a partition that is resumed and paused again in one turn', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     const orders = [{ topic: 'orders', partition: 0 }];
@@ -65,14 +65,14 @@ describe('a poll that waits', () => {
     expect(await poll).toHaveLength(1);
   });
 
-  it('ends with the reason that ends the session, and so does every later one', async () => {
+  it('rejects with the reason of the close, and so does every later poll', async () => {
     const { test, poll } = await waiting();
     test.records.close(new Error('closed'));
     await expect(poll).rejects.toThrow('closed');
     await expect(test.records.poll(1)).rejects.toThrow('closed');
   });
 
-  it('is the only one: a second is refused, until the first has ended', async () => {
+  it('rejects a second call until the first has ended', async () => {
     const control = new AbortController();
     const { test, poll } = await waiting(control.signal);
     await expect(test.records.poll(1)).rejects.toThrow('One poll at a time');

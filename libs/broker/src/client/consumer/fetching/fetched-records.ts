@@ -4,7 +4,7 @@ import { validatePoll } from '../../../port/validate-poll.js';
 import { sizeOfAll } from '../../../records/index.js';
 import type { OwnedPartition } from './owned-partition.js';
 
-/** A poll that found nothing to hand out. */
+/** A poll that waits because no records were ready. */
 interface WaitingPoll {
   readonly maxRecords: number;
   readonly maxBytes: number;
@@ -12,7 +12,10 @@ interface WaitingPoll {
   reject(error: Error): void;
 }
 
-/** Hands out what was fetched, fairly, and lets one caller wait for more. */
+/**
+ * Delivers fetched records to `poll`, in turn over all partitions. One caller at a time may wait
+ * for more.
+ */
 export class FetchedRecords {
   #waiting: WaitingPoll | undefined;
   #isServeScheduled = false;
@@ -31,7 +34,7 @@ export class FetchedRecords {
   ): Promise<readonly BrokerRecord[]> {
     validatePoll(maxRecords, maxBytes);
     if (this.#waiting)
-      throw new InvalidOptionError('One poll at a time: the one before has not ended yet.');
+      throw new InvalidOptionError('One poll at a time: the previous poll has not ended yet.');
     if (this.#closedWith) throw this.#closedWith;
     signal?.throwIfAborted();
     const records = this.#collect(maxRecords, maxBytes);
@@ -39,8 +42,8 @@ export class FetchedRecords {
   }
 
   /**
-   * There may be something to hand out. It is handed out before the pump asks the broker for more:
-   * whoever waits for the records does not wait for that.
+   * Schedules the delivery to a waiting poll. Records are delivered before the fetcher sends its
+   * next request, so the caller does not wait for that.
    */
   notify(): void {
     if (this.#isServeScheduled || !this.#waiting) return;
@@ -51,13 +54,16 @@ export class FetchedRecords {
     });
   }
 
-  /** Every poll from now on rejects with this. */
+  /** Rejects the waiting poll and every later one with this reason. */
   close(reason: Error): void {
     this.#closedWith ??= reason;
     this.notify();
   }
 
-  /** Records are taken only when the poll ends with them: taken before, a signal could still lose them. */
+  /**
+   * Takes records only in the moment when the poll resolves. Records taken earlier would be lost if
+   * the signal aborted.
+   */
   #waitForRecords(
     maxRecords: number,
     maxBytes: number,
@@ -95,7 +101,10 @@ export class FetchedRecords {
     }
   }
 
-  /** Each call begins with another partition, so that none starves beside a busy one. */
+  /**
+   * Takes records from the ready partitions. Each call starts with another partition, so that a
+   * busy one does not starve the rest.
+   */
   #collect(maxRecords: number, maxBytes: number): readonly BrokerRecord[] {
     const ready = [...this.partitions].filter((partition) => partition.hasDeliverableRecords);
     if (ready.length === 0) return [];
@@ -114,7 +123,7 @@ export class FetchedRecords {
   #take(partition: OwnedPartition, max: number, maxBytes: number): readonly BrokerRecord[] {
     try {
       let taken = partition.take(max, maxBytes);
-      // A chunk may hold nothing but control records or aborted ones.
+      // A chunk may contain only control records or aborted records.
       while (taken.length === 0 && partition.hasDeliverableRecords)
         taken = partition.take(max, maxBytes);
       return taken;

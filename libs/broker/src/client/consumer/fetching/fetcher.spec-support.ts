@@ -23,7 +23,7 @@ const FETCH: Required<FetchOptions> = {
   maxInflatedBytes: 1024 * 1024,
 };
 
-/** A fetch under way: the broker of the test answers it when the test says so. */
+/** A fetch under way; the test answers it in place of the broker. */
 export class PendingFetch {
   readonly answered = new Deferred<FetchResponse>();
 
@@ -32,9 +32,9 @@ export class PendingFetch {
     readonly channel: string,
     readonly maxWaitMs: number,
     readonly offsets: Readonly<Record<string, number>>,
-    /** The partitions in the order in which they were asked for. */
+    /** Partitions in the order of the request. */
     readonly order: readonly number[],
-    /** By which the broker knows whether our metadata are of today. */
+    /** Leader epochs of the request, by which the broker recognises outdated metadata. */
     readonly leaderEpochs: readonly number[],
     readonly rackId: string,
   ) {}
@@ -46,7 +46,7 @@ export class PendingFetch {
     });
   }
 
-  /** As a broker does when the wait is over. */
+  /** Answers like a broker whose wait time is over. */
   answerEmpty(): void {
     this.answer(...Object.keys(this.offsets).map((name) => ({ partition: Number(name) })));
   }
@@ -64,12 +64,12 @@ const emptyPartition: FetchedPartition = {
   records: null,
 };
 
-/** One batch with the values, at the offset. */
+/** Creates one batch with these values at the offset. */
 export function batchAt(offset: number, ...values: string[]): Buffer {
   return batchOfEpoch(0, offset, ...values);
 }
 
-/** The same, written by the leader of the epoch. */
+/** Creates such a batch, written by the leader of the epoch. */
 export function batchOfEpoch(leaderEpoch: number, offset: number, ...values: string[]): Buffer {
   const writer = new RecordBatchWriter(1024);
   for (const value of values) writer.append({ key: null, value }, 1_000);
@@ -80,7 +80,7 @@ export function batchOfEpoch(leaderEpoch: number, offset: number, ...values: str
 
 const FETCH_KEY = 1;
 
-/** What a leader was asked about its log, and what it shall say. */
+/** An OffsetForLeaderEpoch query that a leader received. */
 export interface EpochQueryAtBroker {
   readonly node: number;
   readonly partition: number;
@@ -88,7 +88,10 @@ export interface EpochQueryAtBroker {
   readonly epoch: number;
 }
 
-/** A pump whose broker is the test. Topic `orders`, partitions 0-3, all led by node 1 until moved. */
+/**
+ * A fetcher for which the test plays the broker. Topic `orders` has the partitions 0-3, all led by
+ * node 1 until a test changes that.
+ */
 export class FetcherUnderTest {
   readonly runtime = new VirtualRuntime();
   readonly ownedPartitions = new OwnedPartitions();
@@ -112,7 +115,7 @@ export class FetcherUnderTest {
     this.budget = new PrefetchBudget(options.budgetBytes ?? 64 * 1024 * 1024);
     this.records = new FetchedRecords(this.ownedPartitions, (partition, error) => {
       partition.dropChunks();
-      this.events.push(`broken ${partition.partition} ${error.name}`);
+      this.events.push(`unreadable ${partition.partition} ${error.name}`);
     });
     this.fetcher = new Fetcher({
       cluster: this.cluster,
@@ -133,9 +136,9 @@ export class FetcherUnderTest {
           partition.stop(error);
           this.events.push(`stopped ${partition.partition} ${error.code}`);
         },
-        onError: ({ partition }, error) => this.events.push(`trouble ${partition} ${error.name}`),
+        onError: ({ partition }, error) => this.events.push(`error ${partition} ${error.name}`),
         onProgress: ({ partition }) => this.events.push(`progress ${partition}`),
-        onInternalError: (error) => this.events.push(`mistake ${error.message}`),
+        onInternalError: (error) => this.events.push(`internal error ${error.message}`),
       },
     });
   }
@@ -151,7 +154,7 @@ export class FetcherUnderTest {
     await this.runtime.settle();
   }
 
-  /** The fetch under way on the way given; there must be one. */
+  /** Returns the fetch under way on the channel; throws if there is none. */
   pendingFetch(channel: string): PendingFetch {
     const found = this.fetches.findLast((fetch) => fetch.channel.startsWith(channel));
     if (!found)
@@ -227,7 +230,7 @@ export class FetcherUnderTest {
   }
 }
 
-/** The body of a Fetch 11: what was asked, by partition. */
+/** Reads the request body of Fetch 11. */
 function readFetch(
   body: Buffer,
 ): Pick<PendingFetch, 'maxWaitMs' | 'offsets' | 'order' | 'leaderEpochs' | 'rackId'> {
@@ -256,7 +259,7 @@ function readFetch(
   };
 }
 
-/** The body of an OffsetForLeaderEpoch 3. */
+/** Reads the request body of OffsetForLeaderEpoch 3. */
 function readEpochQueries(body: Buffer): readonly Omit<EpochQueryAtBroker, 'node'>[] {
   const reader = new Reader(body);
   reader.int32();
@@ -270,3 +273,7 @@ function readEpochQueries(body: Buffer): readonly Omit<EpochQueryAtBroker, 'node
   });
   return asked.flat();
 }
+
+/** Polls records and returns their values. */
+export const records = async (test: FetcherUnderTest, max = 10): Promise<string[]> =>
+  (await test.records.poll(max)).map(({ value }) => String(value));

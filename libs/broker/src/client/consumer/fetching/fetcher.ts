@@ -10,15 +10,15 @@ import type { BudgetShare } from './prefetch-budget.js';
 import type { OwnedPartition } from './owned-partition.js';
 import { TruncationCheck, type TruncationCallbacks } from './truncation-check.js';
 
-/** What the pump tells its session. */
+/** Callbacks of the fetcher to its session. */
 export interface FetcherCallbacks extends FetchErrorCallbacks, TruncationCallbacks {
   readonly partitions: Iterable<OwnedPartition>;
-  /** Some partition has records to hand out. */
+  /** Called when a partition has records to deliver. */
   onRecords(): void;
   onStopped(partition: OwnedPartition, error: TopicRecreatedError): void;
-  /** It can be read; any trouble is over. */
+  /** Called when the partition was read successfully, so its errors are over. */
   onProgress(partition: OwnedPartition): void;
-  /** A mistake of our own: the session cannot go on. */
+  /** Called on a bug in the fetcher. The session cannot go on. */
   onInternalError(error: Error): void;
 }
 
@@ -27,40 +27,46 @@ export interface FetcherOptions {
   readonly sessionId: string;
   readonly isolation: Isolation;
   readonly fetch: Required<FetchOptions>;
-  /** Where we are. */
+  /** Rack of this process. */
   readonly rackId?: string;
   readonly share: BudgetShare;
   readonly callbacks: FetcherCallbacks;
 }
 
 const MIN_REQUEST_BYTES = 64 * 1024;
-/** Below that where else some brokers could not be asked: the first batch comes whole however little is asked for. */
+/**
+ * Used where the larger minimum would leave no memory for some brokers. Even a small limit returns
+ * the first batch as a whole.
+ */
 const MIN_SHARED_REQUEST_BYTES = 16 * 1024;
-/** Waiting at the same time, with nothing to bring: long and side. */
+/** Requests of one broker that may wait at the same time without data: long and side. */
 const IDLE_REQUESTS_PER_BROKER = 2;
-/** How long a poll may wait while another broker has no room to be asked. */
+/** Longest wait of a poll while another broker cannot be asked for lack of memory. */
 const MEMORY_SHORT_WAIT_MS = 500;
-/** Requests of one broker that may be under way: long, side and quick, and one answer being read. */
+/**
+ * Requests of one broker that may be under way: long, side and quick, plus one response that is
+ * being read.
+ */
 const REQUESTS_PER_BROKER = 4;
-/** A long poll that has data comes back sooner; only then is it worth to ask by another way. */
+/** A long poll that finds data ends within this time, so a second request is sent only after it. */
 const LONG_POLL_GRACE_MS = 5;
-/** How soon a partition without a place in a long poll is asked about again. */
+/** Delay before a partition without a long poll of its own is asked for again. */
 const QUICK_RETRY_MS = 100;
 
 /**
- * Keeps one long poll per broker open for the partitions that are wanted now. A partition that
- * becomes wanted while its broker's long poll is out (resumed, drained, sought) is asked for at
- * once without waiting and, if there is nothing, in a second long poll at the side.
+ * Keeps one long poll per broker open for the partitions that want records. A partition that was
+ * resumed, drained or sought while the long poll is under way is fetched at once with a request
+ * that does not wait. If that finds nothing, the partition joins a second long poll, `side`.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #requestedAt = new Map<string, number>();
   readonly #abort = new AbortController();
   readonly #leaders: LeaderSearch;
-  readonly #errors: FetchErrorHandler;
+  readonly #errorHandler: FetchErrorHandler;
   readonly #truncation: TruncationCheck;
   readonly #exchange: FetchExchange;
-  /** Those that there was no room to ask, the first of them first. */
+  /** Brokers that could not be asked for lack of memory, the longest waiting first. */
   readonly #postponed = new Set<number>();
   #memoryShortUntil = 0;
   #turn = 0;
@@ -74,10 +80,10 @@ export class Fetcher {
       cluster,
       closed: withoutListenerLimit(this.#abort.signal),
       onError: (partition, error) => callbacks.onError(partition, error),
-      onLeaderless: (partition) => this.#errors.leaderMissing(partition),
+      onLeaderless: (partition) => this.#errorHandler.leaderMissing(partition),
       onDone: () => this.wake(),
     });
-    this.#errors = new FetchErrorHandler(
+    this.#errorHandler = new FetchErrorHandler(
       cluster.runtime,
       callbacks,
       (partitions) => void this.#leaders.find(partitions),
@@ -85,20 +91,20 @@ export class Fetcher {
     this.#truncation = new TruncationCheck({
       cluster,
       callbacks,
-      errors: this.#errors,
+      errorHandler: this.#errorHandler,
       closed: this.#abort.signal,
       onDone: () => this.wake(),
     });
     this.#exchange = new FetchExchange({
       ...options,
-      errors: this.#errors,
+      errorHandler: this.#errorHandler,
       closed: this.#abort.signal,
       findLeader: (partition) => void this.#leaders.find([partition]),
       onMemoryReleased: () => this.wake(),
     });
   }
 
-  /** Looks again at what is wanted, once for all calls of this turn. */
+  /** Checks again which partitions want a fetch, once for all calls in the same turn. */
   wake(): void {
     if (this.#scheduled || this.#abort.signal.aborted) return;
     this.#scheduled = true;
@@ -156,7 +162,10 @@ export class Fetcher {
       this.#fetchFrom(node, wanted.get(node) ?? [], now);
   }
 
-  /** Always asked in the same order, the last would never be where there is room for the first only. */
+  /**
+   * Orders brokers that were postponed before the rest. In a fixed order, the last broker would
+   * never be asked when memory suffices for the first only.
+   */
   #postponedFirst(wanted: Iterable<number>): Iterable<number> {
     if (this.#postponed.size === 0) return wanted;
     const nodes = new Set(wanted);
@@ -213,10 +222,13 @@ export class Fetcher {
   }
 
   #failed(node: number, partitions: readonly OwnedPartition[], error: BrokerError): void {
-    if (!this.#abort.signal.aborted) this.#errors.requestFailed(node, partitions, error);
+    if (!this.#abort.signal.aborted) this.#errorHandler.requestFailed(node, partitions, error);
   }
 
-  /** Room for an answer; what was fetched ahead for paused partitions has to give way. */
+  /**
+   * Makes room for a response. Records that were fetched ahead for paused partitions are dropped if
+   * necessary.
+   */
   #reserveMemory(bytes: number): boolean {
     const { share, callbacks } = this.#options;
     if (share.has(bytes)) return true;
@@ -240,7 +252,10 @@ export class Fetcher {
     return now < this.#memoryShortUntil ? Math.min(maxWaitMs, MEMORY_SHORT_WAIT_MS) : maxWaitMs;
   }
 
-  /** By name it would be read on in the middle, once it has grown so far. */
+  /**
+   * Returns whether the topic was deleted and created again. Fetched by name, the new topic would
+   * be read from the middle once it has grown that far.
+   */
   #isRecreated(partition: OwnedPartition): boolean {
     const { topicId, stopReason } = partition;
     if (topicId === null || stopReason !== undefined) return false;
@@ -252,7 +267,9 @@ export class Fetcher {
     return this.#options.cluster.metadata.topic(topic)?.id ?? null;
   }
 
-  /** The leader, or the replica that it has sent us to and that is still there. */
+  /**
+   * Returns the broker to fetch from: the preferred replica if it is still there, else the leader.
+   */
   #replicaFor({ preferredReplica }: OwnedPartition, leader: number, now: number): number {
     const replica = preferredReplica.current(now);
     if (replica === undefined) return leader;
@@ -272,7 +289,10 @@ export class Fetcher {
   }
 }
 
-/** The first partition of a request is served first, and whole: each gets its turn. */
+/**
+ * Rotates the partitions of a request. A broker fills the response from the first partition on, so
+ * each one has to be first at times.
+ */
 function rotated<T>(items: readonly T[], turn: number): readonly T[] {
   const from = turn % items.length;
   return from === 0 ? items : [...items.slice(from), ...items.slice(0, from)];

@@ -4,20 +4,23 @@ import type { OwnedPartition } from './owned-partition.js';
 
 export interface LeaderSearchOptions {
   readonly cluster: Pick<Cluster, 'metadata' | 'runtime'>;
-  /** Aborts when nobody reads any more. */
+  /** Aborts when the fetcher is closed. */
   readonly closed: AbortSignal;
   onError(partition: OwnedPartition, error: Error): void;
-  /** Its topic is there, and nobody leads it. */
+  /** Called for a partition that exists but has no leader. */
   onLeaderless(partition: OwnedPartition): void;
-  /** The metadata are as fresh as they get: look again at what is wanted. */
+  /** Called after the metadata were refreshed. */
   onDone(): void;
 }
 
 const UNKNOWN_TOPIC = 3;
-/** What has no leader is asked about again after that. */
+/** Delay before a partition without a leader is looked up again. */
 const BACKOFF_MS = 200;
 
-/** Asks who leads partitions now, once at a time; what stays without a leader rests a little. */
+/**
+ * Refreshes the metadata to find the leaders of partitions, one refresh at a time. Partitions that
+ * stay without a leader back off.
+ */
 export class LeaderSearch {
   readonly #options: LeaderSearchOptions;
   #searching = false;

@@ -7,41 +7,47 @@ import type { BrokerRecord, TopicPartition } from '../../../port/record.js';
 import { LeaderEpochHistory, type RecordBatchReader } from '../../../records/index.js';
 import { PreferredReplica } from './preferred-replica.js';
 
-/** Records of one partition out of one answer. */
+/** Records of one partition from one response. */
 export interface FetchedChunk {
   readonly reader: RecordBatchReader;
-  /** The offset behind the chunk. */
+  /** The offset after the last record of the chunk. */
   readonly end: number;
-  /** Gives the chunk's part in its answer back to the budget. */
+  /** Releases the chunk's part of the memory budget. */
   release(): void;
 }
 
-/** One being handed out and one in reserve: the next fetch is under way while records are handled. */
+/**
+ * One chunk being delivered and one in reserve, so that the next fetch runs while records are
+ * handled.
+ */
 const CHUNKS_AHEAD = 2;
 
-/** A partition while it is ours. Assigned again, it is another object: nothing of the old life reaches it. */
+/**
+ * A partition during one assignment. Another assignment of it is another object, so nothing of the
+ * earlier one can affect it.
+ */
 export class OwnedPartition implements TopicPartition {
-  /** Between `onAssigned` and `onRevoked`. */
+  /** True between `onAssigned` and `onRevoked`. */
   deliverable = false;
   paused = false;
-  /** Commits of it since it is ours, but those that failed. */
+  /** Number of commits since the assignment, without those that failed. */
   commitCount = 0;
   stopReason: PartitionError | undefined;
-  /** Not asked for again before this moment of the monotonic clock. */
+  /** Time of the monotonic clock before which the partition is not fetched. */
   backoffUntil = 0;
-  /** Where a fetch without waiting last found nothing. */
+  /** Offset at which the last fetch without waiting found nothing. */
   lastEmptyOffset = -1;
-  /** Rises with every seek: an answer to an older question is dropped. */
+  /** Rises with every seek and drop. A response to a request of an older version is discarded. */
   positionVersion = 0;
-  /** Who wrote what was handed out. */
+  /** Leader epochs of the delivered records. */
   readonly trail = new LeaderEpochHistory();
   readonly preferredReplica = new PreferredReplica();
   readonly #removal = new AbortController();
   #fetchOffset = -1;
   #chunks: FetchedChunk[] = [];
-  /** The journey of the request under way that asks for it. */
+  /** Position version of the request that is under way. */
   #requestedVersion = -1;
-  /** The epoch of the leader whose log was found to hold what was read. */
+  /** Epoch of the leader whose log is known to contain the delivered records. */
   #checkedEpoch = -1;
 
   constructor(
@@ -50,12 +56,15 @@ export class OwnedPartition implements TopicPartition {
     private currentTopicId: string | null,
   ) {}
 
-  /** Of the topic that its offsets belong to; null where the broker has no ids. */
+  /** Id of the topic that the offsets belong to; null if the broker has no topic ids. */
   get topicId(): string | null {
     return this.currentTopicId;
   }
 
-  /** Offsets are from now on those of the topic as it is now, also where it was created again. One that is unknown at the moment may be the same. */
+  /**
+   * Binds the offsets to the topic with this id, also if the topic was created again. Null means
+   * unknown and changes nothing: the topic may still be the same.
+   */
   setTopicId(topicId: string | null): void {
     if (topicId === null || this.currentTopicId === topicId) return;
     const isAnother = this.currentTopicId !== null;
@@ -63,7 +72,7 @@ export class OwnedPartition implements TopicPartition {
     if (isAnother) this.trail.startAt(0, -1);
   }
 
-  /** The offset of the next record to be handed out; -1 while it is not known. */
+  /** Offset of the next record to be delivered; -1 while it is unknown. */
   get position(): number {
     return this.#chunks[0]?.reader.position ?? this.#fetchOffset;
   }
@@ -76,33 +85,39 @@ export class OwnedPartition implements TopicPartition {
     return this.#chunks.length > 0;
   }
 
-  /** Aborts once it is handed back or lost: nothing more is found out about it. */
+  /** Aborts when the partition is revoked or lost, so that its lookups end. */
   get removalSignal(): AbortSignal {
     return this.#removal.signal;
   }
 
-  /** No further record of it is handed out. */
+  /** Stops the delivery of records and aborts the lookups of this partition. */
   beginRemoval(): void {
     this.deliverable = false;
-    this.#removal.abort(new Error('The partition is handed back or lost.'));
+    this.#removal.abort(new Error('The partition was revoked or lost.'));
   }
 
   get hasDeliverableRecords(): boolean {
     return this.deliverable && !this.paused && this.#chunks.length > 0;
   }
 
-  /** A request takes it along; gives the journey that its answer must be of. */
+  /**
+   * Marks the partition as part of a request. Returns the position version that the response must
+   * belong to.
+   */
   markRequested(): number {
     this.#requestedVersion = this.positionVersion;
     return this.positionVersion;
   }
 
-  /** That request has ended, one way or another. */
+  /** Marks that request as ended, whether it succeeded or failed. */
   markAnswered(requestedVersion: number): void {
     if (this.#requestedVersion === requestedVersion) this.#requestedVersion = -1;
   }
 
-  /** One that was sought meanwhile does not wait for the answer to its old question: that may be a long poll. */
+  /**
+   * Returns whether the partition needs a fetch. After a seek it does not wait for the request of
+   * the old position, which may be a long poll.
+   */
   wantsFetch(now: number): boolean {
     return (
       this.#requestedVersion !== this.positionVersion &&
@@ -114,7 +129,10 @@ export class OwnedPartition implements TopicPartition {
     );
   }
 
-  /** A leader of another epoch may have a shorter log: what was read must be in it before more is. */
+  /**
+   * Returns whether the leader's log must be checked first. A leader of another epoch may have a
+   * shorter log, and the delivered records must be in it.
+   */
   needsTruncationCheck(leaderEpoch: number): boolean {
     const { last } = this.trail;
     return last >= 0 && last !== leaderEpoch && this.#checkedEpoch !== leaderEpoch;
@@ -124,7 +142,10 @@ export class OwnedPartition implements TopicPartition {
     this.#checkedEpoch = leaderEpoch;
   }
 
-  /** `leaderEpoch` is that of what stands before the offset; without it, what was read before may tell. */
+  /**
+   * Sets the position. `leaderEpoch` is the epoch of the record before the offset; without it, the
+   * epochs of the delivered records are used if they cover the offset.
+   */
   moveTo(offset: number, leaderEpoch = -1): void {
     const wasRead = offset <= this.position && !concernsAnotherLog(this.stopReason);
     if (leaderEpoch < 0 && wasRead) this.trail.truncateTo(offset);
@@ -143,7 +164,10 @@ export class OwnedPartition implements TopicPartition {
     this.#fetchOffset = chunk.end;
   }
 
-  /** Throws what the reader throws; the partition then stands at the trouble. */
+  /**
+   * Takes records from the first chunk. Throws what the reader throws; the position then stays at
+   * the unreadable record.
+   */
   take(max: number, maxBytes: number): readonly BrokerRecord[] {
     const chunk = this.#chunks[0];
     if (!chunk) return [];
@@ -157,7 +181,7 @@ export class OwnedPartition implements TopicPartition {
     return records;
   }
 
-  /** What was fetched ahead is forgotten and will be fetched again. */
+  /** Drops records that were fetched ahead. They are fetched again. */
   dropChunks(): void {
     const position = this.position;
     for (const chunk of this.#chunks) chunk.release();
@@ -172,7 +196,7 @@ export class OwnedPartition implements TopicPartition {
   }
 }
 
-/** What was read before tells nothing about the log that is there now. */
+/** Returns whether the delivered records say nothing about the log that is there now. */
 function concernsAnotherLog(error: PartitionError | undefined): boolean {
   return error instanceof LogTruncatedError || error instanceof TopicRecreatedError;
 }

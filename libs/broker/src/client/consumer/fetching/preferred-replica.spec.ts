@@ -4,7 +4,7 @@ import { FetcherUnderTest, batchAt, batchOfEpoch } from './fetcher.spec-support.
 const OFFSET_OUT_OF_RANGE = 1;
 const NOT_LEADER = 6;
 
-/** Node 1 leads and has sent us to node 3. */
+/** A fetcher whose leader, node 1, has redirected it to node 3. */
 async function sentAway(): Promise<FetcherUnderTest> {
   const test = new FetcherUnderTest({ rackId: 'here' });
   test.nodes = [1, 3];
@@ -14,8 +14,8 @@ async function sentAway(): Promise<FetcherUnderTest> {
   return test;
 }
 
-describe('a replica near us', () => {
-  it('is asked at once when the leader names it, with the same offset', async () => {
+describe('Fetcher, with a preferred replica', () => {
+  it('fetches from the replica at once, at the same offset', async () => {
     const test = await sentAway();
     expect(test.fetches.map(({ node, rackId }) => [node, rackId])).toEqual([
       [1, 'here'],
@@ -28,7 +28,7 @@ describe('a replica near us', () => {
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 3, offsets: { 0: 1 } });
   });
 
-  it('is asked until its time is over, then the leader again', async () => {
+  it('returns to the leader when the time of the replica is over', async () => {
     const test = await sentAway();
     await test.runtime.advance(299_000);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -41,7 +41,7 @@ describe('a replica near us', () => {
   });
 
   it.each([OFFSET_OUT_OF_RANGE, NOT_LEADER])(
-    'that refuses (%d) is left for the leader, whose word alone counts',
+    'returns to the leader if the replica refuses (%d), and reports only errors of the leader',
     async (code) => {
       const test = await sentAway();
       test.pendingFetch('fetch-long').answer({ partition: 0, code });
@@ -58,11 +58,11 @@ describe('a replica near us', () => {
     },
   );
 
-  it('that cannot be reached is left for the leader', async () => {
+  it('returns to the leader if the replica cannot be reached', async () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answered.reject(new ConnectionError('gone'));
     await test.runtime.advance(200);
-    // Told where we are, it would name the same one again until it notices that it is gone.
+    // A leader that knew the rack would name the same replica until it notices that it is gone.
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: '' });
     await test.runtime.advance(30_000);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -70,7 +70,7 @@ describe('a replica near us', () => {
     expect(test.pendingFetch('fetch-long')).toMatchObject({ node: 1, rackId: 'here' });
   });
 
-  it('that we have not heard of is looked up, without a hot loop', async () => {
+  it('looks up a replica that is missing in the metadata, without a hot loop', async () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answer({ partition: 0, code: NOT_LEADER });
     await test.runtime.advance(30_100);
@@ -86,7 +86,7 @@ describe('a replica near us', () => {
     expect(test.pendingFetch('fetch-long').node).toBe(9);
   });
 
-  it('that has left the cluster is not waited for', async () => {
+  it('returns to the leader if the replica has left the cluster', async () => {
     const test = await sentAway();
     test.nodes = [1];
     await test.cluster.metadata.refresh(['orders']);
@@ -95,7 +95,7 @@ describe('a replica near us', () => {
     expect(test.pendingFetch('fetch-long').node).toBe(1);
   });
 
-  it('is no leader: after an election the new one is asked first', async () => {
+  it('asks the new leader first after an election', async () => {
     const test = await sentAway();
     test.pendingFetch('fetch-long').answer({ partition: 0, records: batchOfEpoch(0, 0, 'a') });
     await test.records.poll(1);
@@ -111,8 +111,8 @@ describe('a replica near us', () => {
   });
 });
 
-describe('without a rack of our own', () => {
-  it('no leader has a reason to send us away', async () => {
+describe('Fetcher without a rack', () => {
+  it('sends an empty rack, so that no leader redirects it', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     expect(test.pendingFetch('fetch-long').rackId).toBe('');

@@ -1,20 +1,28 @@
-/** A leader that is asked again after that may know a nearer one, or that this one has gone. */
+/**
+ * Time after which the leader is asked again: it may know a nearer replica, or that this one is
+ * gone.
+ */
 const USE_MS = 300_000;
-/** A leader goes on to name a replica that is gone until it notices: so long it is not told where we are. */
+/**
+ * Time for which the leader is not told the rack: until it notices that a replica is gone, it would
+ * name the same one again.
+ */
 const AVOID_MS = 30_000;
 
-/** The replica that a partition's leader has sent us to because it is near us (KIP-392). */
+/**
+ * The replica near this consumer to which the leader of a partition has redirected it (KIP-392).
+ */
 export class PreferredReplica {
   #node = -1;
   #until = 0;
   #avoidedUntil = 0;
 
-  /** undefined while the leader itself is to be asked. */
+  /** Returns the replica, or undefined if the leader itself is to be asked. */
   current(now: number): number | undefined {
     return this.#node >= 0 && now < this.#until ? this.#node : undefined;
   }
 
-  /** Whether the leader may send us away. */
+  /** Returns whether the leader may redirect to a replica. */
   isAllowed(now: number): boolean {
     return now >= this.#avoidedUntil;
   }
@@ -24,12 +32,12 @@ export class PreferredReplica {
     this.#until = now + USE_MS;
   }
 
-  /** Back to the leader: there is a new one. */
+  /** Returns to the leader, because the partition has a new one. */
   clear(): void {
     this.#node = -1;
   }
 
-  /** Back to the leader, and for a while: this one is of no use. */
+  /** Returns to the leader for a while, because the replica does not answer or refuses. */
   avoid(now: number): void {
     if (this.#node >= 0) this.#avoidedUntil = now + AVOID_MS;
     this.#node = -1;

@@ -1,9 +1,10 @@
-/** Less than this and a session could not even hold a modest batch. */
+/** With a smaller share, a session could not even hold one batch of ordinary size. */
 const MIN_SHARE_BYTES = 256 * 1024;
 
 /**
- * Bytes that fetch answers may hold before their records are handed out, divided evenly among
- * the sessions that take part. It counts whole answers: one unread record pins all of its answer.
+ * Bytes that fetch responses may hold before their records are delivered, divided evenly among the
+ * sessions. Whole responses are counted, because one unread record keeps all of its response in
+ * memory.
  */
 export class PrefetchBudget {
   readonly #shares = new Set<BudgetShare>();
@@ -19,13 +20,13 @@ export class PrefetchBudget {
     return share;
   }
 
-  /** What all sessions hold and have asked for at this moment. */
+  /** Bytes that all sessions hold or have requested at the moment. */
   get usedBytes(): number {
     return [...this.#shares].reduce((sum, share) => sum + share.usedBytes, 0);
   }
 }
 
-/** What one session holds (answers) or has asked for (requests under way). */
+/** The part of one session: bytes of responses that it holds and of requests under way. */
 export class BudgetShare {
   usedBytes = 0;
 
@@ -56,7 +57,7 @@ export class BudgetShare {
 }
 
 /**
- * The one budget of the process: every driver that is not given another shares it. It is module
- * state on purpose, for memory is the process's and not a driver's.
+ * The budget of the process, shared by every driver without a budget of its own. This module-level
+ * state is intended: memory belongs to the process, not to a driver.
  */
 export const processBudget = new PrefetchBudget(64 * 1024 * 1024);

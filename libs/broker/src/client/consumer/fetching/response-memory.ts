@@ -1,7 +1,9 @@
 import type { FetchResponse } from '../../../wire/index.js';
 import type { BudgetShare } from './prefetch-budget.js';
 
-/** An answer's bytes stay in the budget until the last of its parts was handed out or dropped. */
+/**
+ * Keeps the bytes of a response in the budget until the last of its parts is delivered or dropped.
+ */
 export class ResponseMemory {
   parts = 0;
   readonly #bytes: number;
@@ -22,7 +24,7 @@ export class ResponseMemory {
     return () => this.#release();
   }
 
-  /** No further part will be taken. */
+  /** Ends the set-up: no further part is added. */
   seal(): void {
     this.#release();
   }

@@ -1,9 +1,11 @@
 import type { Runtime } from '../../../runtime/index.js';
 import type { OwnedPartition } from './owned-partition.js';
 
-/** A leader that moves is found within this time, as a rule. */
+/** A new leader is usually found within this time. */
 const EXPECTED_FAILURE_MS = 2_000;
-/** One that was refused before a pause and is refused again after it has not stood still meanwhile. */
+/**
+ * A partition that failed once before a pause and once after it has not been stalled in between.
+ */
 const EXPECTED_FAILURES = 2;
 
 interface FailurePeriod {
@@ -11,13 +13,18 @@ interface FailurePeriod {
   times: number;
 }
 
-/** Tells partitions that cannot be read for long from those whose leader has just moved. */
+/**
+ * Distinguishes partitions that cannot be read for long from partitions whose leader has just
+ * changed.
+ */
 export class StalledPartitions {
   readonly #failures = new WeakMap<OwnedPartition, FailurePeriod>();
 
   constructor(private readonly runtime: Runtime) {}
 
-  /** It could not be read, once more; returns whether that is worth a word. */
+  /**
+   * Records a failed fetch. Returns whether the failures have lasted long enough to be reported.
+   */
   recordFailure(partition: OwnedPartition): boolean {
     const now = this.runtime.monotonic();
     const known = this.#failures.get(partition) ?? { since: now, times: 0 };

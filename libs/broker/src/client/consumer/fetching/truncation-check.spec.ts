@@ -10,7 +10,7 @@ const NOT_LEADER = 6;
 
 type Scene = FetcherUnderTest & { readonly owned: OwnedPartition };
 
-/** What the leader of the epoch gave was read. */
+/** Answers with the records of the leader of this epoch. */
 async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<Scene> {
   const test = new FetcherUnderTest();
   test.leaderEpoch = leaderEpoch;
@@ -23,7 +23,7 @@ async function afterReading(leaderEpoch: number, ...batches: Buffer[]): Promise<
   return Object.assign(test, { owned });
 }
 
-/** Three records of epoch 0 are read; then node 2 leads, in epoch 1. */
+/** A fetcher that has read three records of epoch 0; then node 2 leads in epoch 1. */
 async function afterElection(): Promise<Scene> {
   const test = await afterReading(0, batchOfEpoch(0, 0, 'a', 'b', 'c'));
   test.leaders = [2, 2, 2, 2];
@@ -36,8 +36,8 @@ const electNewLeader = async (test: FetcherUnderTest): Promise<void> => {
   await test.runtime.advance(100);
 };
 
-describe('a leader of another epoch', () => {
-  it('is asked whether its log holds what was read, before anything more is', async () => {
+describe('TruncationCheck, with a leader of another epoch', () => {
+  it('asks the leader about the records that were read before more are fetched', async () => {
     const test = await afterElection();
     const answer = new Deferred<Partial<EpochEnd>>();
     test.epochEnd = () => answer.promise;
@@ -54,7 +54,7 @@ describe('a leader of another epoch', () => {
     });
   });
 
-  it('is asked once only', async () => {
+  it('asks the leader only once', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 9 });
     await electNewLeader(test);
@@ -63,7 +63,7 @@ describe('a leader of another epoch', () => {
     expect(test.epochQueries).toHaveLength(1);
   });
 
-  it('is not asked by who has read nothing', async () => {
+  it('asks nothing if no records were read', async () => {
     const test = new FetcherUnderTest();
     test.leaderEpoch = 5;
     await test.own(0);
@@ -71,7 +71,7 @@ describe('a leader of another epoch', () => {
     expect(test.fetches).toHaveLength(1);
   });
 
-  it('that has less of the log is told, and not fetched from', async () => {
+  it("reports the truncation if the leader's log is shorter, and stops fetching", async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 2 });
     const before = test.fetches.length;
@@ -81,14 +81,14 @@ describe('a leader of another epoch', () => {
     expect(test.fetches).toHaveLength(before);
   });
 
-  it('that cannot tell is told, too', async () => {
+  it('reports the truncation if the leader does not know the epoch', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: -1, endOffset: -1 });
     await electNewLeader(test);
     expect(test.events).toContain('truncated 0 ?');
   });
 
-  it('makes what was fetched from the one before be fetched again', async () => {
+  it('drops records that were fetched from the previous leader and fetches them again', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 4 });
     test
@@ -106,7 +106,7 @@ describe('a leader of another epoch', () => {
     expect(test.events.filter((event) => event.startsWith('truncated'))).toEqual([]);
   });
 
-  it('that had leaders we never saw is asked again, about the last that we did', async () => {
+  it('asks again about the last known epoch if the partition had leaders in between', async () => {
     const test = await afterReading(3, batchOfEpoch(0, 0, 'a'), batchOfEpoch(3, 1, 'b', 'c'));
     test.leaderEpoch = 4;
     test.epochEnd = ({ epoch }) =>
@@ -116,7 +116,7 @@ describe('a leader of another epoch', () => {
     expect(test.events).toContain('truncated 0 1 of 0');
   });
 
-  it('is asked about the place that was sought, by who wrote what stands before it', async () => {
+  it('asks about the offset of a seek, by the epoch of the record before it', async () => {
     const test = await afterReading(1, batchOfEpoch(0, 0, 'a', 'b'), batchOfEpoch(1, 2, 'c'));
     test.owned.moveTo(1);
     test.leaderEpoch = 2;
@@ -125,7 +125,7 @@ describe('a leader of another epoch', () => {
     expect(test.epochQueries).toMatchObject([{ epoch: 0 }]);
   });
 
-  it('is asked when reading starts behind what another member has read', async () => {
+  it('asks about the committed offset of another member', async () => {
     const test = new FetcherUnderTest();
     test.leaderEpoch = 3;
     test.epochEnd = () => ({ leaderEpoch: 2, endOffset: 4 });
@@ -138,8 +138,8 @@ describe('a leader of another epoch', () => {
   });
 });
 
-describe('a leader that does not answer the question', () => {
-  it('because our metadata are old (FENCED_LEADER_EPOCH): they are learnt, and it is asked again', async () => {
+describe('TruncationCheck, with a leader that does not answer', () => {
+  it('refreshes the metadata after FENCED_LEADER_EPOCH and asks again', async () => {
     const test = await afterElection();
     test.epochEnd = ({ currentEpoch }) => {
       if (currentEpoch === 2) return { leaderEpoch: 0, endOffset: 3 };
@@ -152,7 +152,7 @@ describe('a leader that does not answer the question', () => {
     expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([2]);
   });
 
-  it('because it lags behind (UNKNOWN_LEADER_EPOCH): it is asked again after a rest', async () => {
+  it('asks again after a pause on UNKNOWN_LEADER_EPOCH', async () => {
     const test = await afterElection();
     test.epochEnd = () =>
       test.epochQueries.length < 4
@@ -165,16 +165,16 @@ describe('a leader that does not answer the question', () => {
     expect(test.pendingFetch('fetch-long').node).toBe(2);
   });
 
-  it('for long: that is shown, once it is no matter of a moment any more', async () => {
+  it('reports an error only if it persists', async () => {
     const test = await afterElection();
     let code = UNKNOWN_LEADER_EPOCH;
     test.epochEnd = () => ({ code, leaderEpoch: 0, endOffset: 3 });
-    const troubles = () => test.events.filter((event) => event.startsWith('trouble'));
+    const errors = () => test.events.filter((event) => event.startsWith('error'));
     await electNewLeader(test);
     await test.runtime.advance(1_800);
-    expect(troubles()).toEqual([]);
+    expect(errors()).toEqual([]);
     await test.runtime.advance(500);
-    expect(troubles()[0]).toBe('trouble 0 RefusedError');
+    expect(errors()[0]).toBe('error 0 RefusedError');
     code = 0;
     await test.runtime.advance(100);
     test.pendingFetch('fetch-long').answerEmpty();
@@ -182,7 +182,7 @@ describe('a leader that does not answer the question', () => {
     expect(test.events.at(-1)).toBe('progress 0');
   });
 
-  it('because it is gone: that is shown, and it is asked again', async () => {
+  it('reports a lost connection and asks again', async () => {
     const test = await afterElection();
     let isGone = true;
     test.epochEnd = () => {
@@ -190,13 +190,13 @@ describe('a leader that does not answer the question', () => {
       return { leaderEpoch: 0, endOffset: 3 };
     };
     await electNewLeader(test);
-    expect(test.events).toContain('trouble 0 ConnectionError');
+    expect(test.events).toContain('error 0 ConnectionError');
     isGone = false;
     await test.runtime.advance(5_000);
     expect(test.pendingFetch('fetch-long').node).toBe(2);
   });
 
-  it('in time: a seek meanwhile makes its answer one to an older question', async () => {
+  it('discards an answer that arrives after a seek', async () => {
     const test = await afterElection();
     const answer = new Deferred<Partial<EpochEnd>>();
     test.epochEnd = () => answer.promise;
@@ -210,8 +210,8 @@ describe('a leader that does not answer the question', () => {
   });
 });
 
-describe('a fetch', () => {
-  it('refused by its leader epoch (FENCED_LEADER_EPOCH) learns the new leader', async () => {
+describe('Fetcher, with a leader epoch that the broker rejects', () => {
+  it('refreshes the metadata after FENCED_LEADER_EPOCH', async () => {
     const test = await afterElection();
     test.epochEnd = () => ({ leaderEpoch: 0, endOffset: 3 });
     test.pendingFetch('fetch-long').answer({ partition: 0, code: FENCED_LEADER_EPOCH });
@@ -220,7 +220,7 @@ describe('a fetch', () => {
     expect(test.pendingFetch('fetch-long').leaderEpochs).toEqual([1]);
   });
 
-  it('that a leader cannot answer yet (UNKNOWN_LEADER_EPOCH) is sent again, without any search', async () => {
+  it('repeats the fetch after UNKNOWN_LEADER_EPOCH without refreshing the metadata', async () => {
     const test = new FetcherUnderTest();
     await test.own(0);
     test.leaders = [2, 2, 2, 2];

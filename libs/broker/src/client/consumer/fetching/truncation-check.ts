@@ -10,16 +10,19 @@ import type { OwnedPartition } from './owned-partition.js';
 import type { Divergence } from '../assignment/start-positions.js';
 
 export interface TruncationCallbacks {
-  /** What was read is not in the leader's log, which agrees with it up to there, where it can tell. */
+  /**
+   * Called when delivered records are not in the leader's log. `divergence` is the point up to
+   * which both agree, if the leader knows it.
+   */
   onTruncated(partition: OwnedPartition, divergence: Divergence | undefined): void;
 }
 
 export interface TruncationCheckOptions {
   readonly cluster: Pick<Cluster, 'request' | 'metadata'>;
   readonly callbacks: TruncationCallbacks;
-  readonly errors: FetchErrorHandler;
+  readonly errorHandler: FetchErrorHandler;
   readonly closed: AbortSignal;
-  /** Look again at what is wanted. */
+  /** Called after the check, when fetches may go on. */
   onDone(): void;
 }
 
@@ -33,26 +36,26 @@ interface EpochQuery {
 }
 
 /**
- * Asks a leader that is new to a partition whether its log holds what we read (KIP-320). What was
- * fetched ahead came from the leader before it, and is forgotten.
+ * Asks the new leader of a partition whether its log contains the delivered records (KIP-320).
+ * Records that were fetched ahead came from the previous leader and are dropped.
  */
 export class TruncationCheck {
   constructor(private readonly options: TruncationCheckOptions) {}
 
   async check(node: number, partitions: readonly OwnedPartition[]): Promise<void> {
-    const { errors, closed, onDone } = this.options;
+    const { errorHandler, closed, onDone } = this.options;
     const queries = partitions.map((owned) => this.#createQuery(owned));
     try {
       for (let pending = queries; pending.length > 0;) pending = await this.#ask(node, pending);
     } catch (error) {
-      if (!closed.aborted) errors.requestFailed(node, partitions, error as BrokerError);
+      if (!closed.aborted) errorHandler.requestFailed(node, partitions, error as BrokerError);
     } finally {
       for (const { owned, positionVersion } of queries) owned.markAnswered(positionVersion);
       onDone();
     }
   }
 
-  /** Returns what has to be asked next. */
+  /** Sends the queries. Returns those that have to be asked with another epoch. */
   async #ask(node: number, queries: readonly EpochQuery[]): Promise<EpochQuery[]> {
     const { cluster, closed } = this.options;
     const request = epochEndRequest(queries);
@@ -80,11 +83,11 @@ export class TruncationCheck {
   }
 
   #settle(query: EpochQuery, ends: readonly EpochEnd[]): EpochQuery | undefined {
-    const { errors } = this.options;
+    const { errorHandler } = this.options;
     const { owned, topic, partition } = query;
     const end = ends.find((each) => each.partition === partition && each.topic === topic);
-    if (!end) errors.backOffBriefly(owned);
-    else if (end.code !== 0) errors.partitionFailed(owned, end.code);
+    if (!end) errorHandler.backOffBriefly(owned);
+    else if (end.code !== 0) errorHandler.partitionFailed(owned, end.code);
     else return this.#compare(query, end);
     return undefined;
   }
@@ -92,7 +95,8 @@ export class TruncationCheck {
   #compare(query: EpochQuery, { leaderEpoch, endOffset }: EpochEnd): EpochQuery | undefined {
     const { owned, currentEpoch } = query;
     const shared = owned.trail.lastUpTo(leaderEpoch);
-    // It had leaders that we never saw: where the last one that we did see ended, the logs part.
+    // The partition had leaders that this consumer never saw. The logs diverge where the last known
+    // epoch ended, so that end is asked next.
     if (shared >= 0 && shared !== leaderEpoch) return { ...query, epoch: shared };
     const offset = owned.trail.commonEnd(leaderEpoch, endOffset);
     if (leaderEpoch < 0 || endOffset < 0) this.#reportTruncation(owned, undefined);
@@ -101,7 +105,7 @@ export class TruncationCheck {
     return undefined;
   }
 
-  /** Not asked for again until the session has decided where to go on. */
+  /** Reports the truncation and pauses fetching until the session has decided where to go on. */
   #reportTruncation(owned: OwnedPartition, divergence: Divergence | undefined): void {
     owned.backoffUntil = Infinity;
     this.options.callbacks.onTruncated(owned, divergence);

@@ -1,6 +1,9 @@
 import type { Runtime, Timer } from '../../../runtime/index.js';
 
-/** Runs the work with a signal that aborts only a while after the given one: time for an answer that is on its way. */
+/**
+ * Runs the work with a signal that aborts some time after the given one, so that a response on its
+ * way still arrives.
+ */
 export async function abortWithGrace<T>(
   runtime: Runtime,
   signal: AbortSignal,

@@ -12,9 +12,15 @@ export interface ClassicHeartbeatOptions {
   readonly snapshot: MemberSnapshot;
   readonly settings: GroupSettings;
   readonly heartbeatIntervalMs: number;
-  /** How many heartbeats to begin with go at a quick pace: a second round is near. */
+  /**
+   * Number of heartbeats at the start that are sent in quick succession, because a second rebalance
+   * is likely to follow.
+   */
   readonly fastHeartbeats: number;
-  /** Whether a join is under way: then its answer tells what has become of us, not a heartbeat's. */
+  /**
+   * Returns whether a join is under way. The response to the join then decides about the
+   * membership, not a heartbeat.
+   */
   readonly isJoining: () => boolean;
   readonly onAlive: () => void;
   readonly onError: (error: Error) => void;
@@ -22,15 +28,18 @@ export interface ClassicHeartbeatOptions {
   readonly onLoss: (loss: MembershipLoss) => void;
 }
 
-/** The first try after one that failed; from there it backs off, up to the interval. */
+/**
+ * Delay of the first retry after a failed heartbeat. Later delays grow up to the heartbeat
+ * interval.
+ */
 const RETRY_AFTER_MS = 100;
 
 const FAST_INTERVAL_MS = 500;
 
 /**
- * The heartbeats of one generation, on a timer of their own: neither a long handler nor an awaited
- * revocation stops them. It holds the lease too: a session time-out without an answer means that
- * the group has given our partitions to others, whether or not we can hear it say so.
+ * Sends the heartbeats of one generation on a timer of their own, so that neither a long handler
+ * nor an awaited revocation stops them. Also watches the session: after a session timeout without a
+ * response, the group has given the partitions to other members, even if this member was not told.
  */
 export class ClassicHeartbeat {
   readonly #options: ClassicHeartbeatOptions;
@@ -51,7 +60,10 @@ export class ClassicHeartbeat {
     });
   }
 
-  /** When the group was known to be at rest: a rebalance that we hear of began after it. */
+  /**
+   * Time at which the group was last known to be stable. A rebalance that is reported later began
+   * after it.
+   */
   get stableAt(): number {
     return this.#stableAt;
   }
@@ -76,7 +88,7 @@ export class ClassicHeartbeat {
     const { runtime, coordinator, snapshot, settings, onError } = this.#options;
     const sentAt = runtime.monotonic();
     try {
-      // A third of the session: time enough for another try before the lease ends.
+      // A third of the session leaves time for another attempt before the session expires.
       const { node, answer } = await coordinator.request(
         coordinator.channel,
         heartbeatRequest(snapshot),
@@ -92,7 +104,7 @@ export class ClassicHeartbeat {
     }
   }
 
-  /** Gives the time to the next heartbeat. */
+  /** Returns the delay until the next heartbeat. */
   #handleAnswer(code: number, node: number, sentAt: number): number {
     const { coordinator, onAlive, onRebalance, onError } = this.#options;
     switch (reactionTo('heartbeat', code)) {
@@ -135,7 +147,10 @@ export class ClassicHeartbeat {
       : heartbeatIntervalMs;
   }
 
-  /** The broker counts from when it got the heartbeat, which is after we sent it. */
+  /**
+   * Extends the session from the time of sending: the broker counts from the arrival of the
+   * heartbeat, which is later.
+   */
   #extendSession(sentAt: number): void {
     const { runtime, settings } = this.#options;
     const { groupId, sessionTimeoutMs } = settings;
@@ -143,7 +158,7 @@ export class ClassicHeartbeat {
     const delayMs = sentAt + sessionTimeoutMs - runtime.monotonic();
     this.#sessionDeadline = runtime.setTimer(() => {
       const error = new RequestTimeoutError(
-        `Group "${groupId}": no heartbeat was answered for ${sessionTimeoutMs} ms (sessionTimeoutMs), so the group counts this member out.`,
+        `Group "${groupId}": no heartbeat was answered for ${sessionTimeoutMs} ms (sessionTimeoutMs), so the group has removed this member.`,
       );
       this.#reportLoss('rejoin', error);
     }, delayMs);

@@ -16,15 +16,19 @@ export interface ClassicMemberStateOptions {
   readonly status: MemberStatus;
 }
 
-/** A cooperative group often needs a second round: it begins when a heartbeat tells of it. */
+/**
+ * Heartbeats that a cooperative member sends in quick succession: a second rebalance often follows,
+ * and a heartbeat reports it.
+ */
 const FAST_HEARTBEATS = 10;
 
 /**
- * Where we stand in the group: the generation that we are in, with its heartbeats, and what is
- * ours. A cooperative member goes from one generation to the next without losing its standing.
+ * State of a classic member in its group: the current generation with its heartbeats, and the owned
+ * partitions. A cooperative member goes from one generation to the next without losing its
+ * partitions.
  */
 export class ClassicMemberState {
-  /** While a join is under way. */
+  /** True while a join is under way. */
   isJoining = false;
   readonly partitions = new MemberPartitions();
   readonly #options: ClassicMemberStateOptions;
@@ -44,12 +48,12 @@ export class ClassicMemberState {
     return this.#generation?.snapshot ?? notAMember(this.#options.settings.groupId);
   }
 
-  /** What is ours is so no longer. */
+  /** Fires when the owned partitions are lost. */
   get loss(): OneTimeEvent<MembershipLoss> {
     return this.#loss;
   }
 
-  /** When the group was known to be at rest. */
+  /** Time at which the group was last known to be stable. */
   get stableAt(): number | undefined {
     return this.#heartbeat?.stableAt;
   }
@@ -78,7 +82,9 @@ export class ClassicMemberState {
     return this.#generation;
   }
 
-  /** All was handed back. Heartbeats go on until we join again. */
+  /**
+   * Ends the generation after all partitions were revoked. Heartbeats go on until the next join.
+   */
   endGeneration(): void {
     this.#generation = undefined;
   }
@@ -93,7 +99,7 @@ export class ClassicMemberState {
     this.#loss.fire({ kind: 'lost', next: afterExpulsion(code), error });
   }
 
-  /** From here on nothing is ours. Gives what was. */
+  /** Loses all partitions and returns them. */
   loseAll(): readonly TopicPartition[] {
     this.#heartbeat?.stop();
     this.#generation = undefined;

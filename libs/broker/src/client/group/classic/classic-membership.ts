@@ -30,7 +30,7 @@ export interface ClassicMembershipOptions {
   readonly coordinator: GroupCoordinator;
   readonly sessionId: string;
   readonly groupId: string;
-  /** null for a dynamic member. */
+  /** Null for a dynamic member. */
   readonly groupInstanceId: string | null;
   readonly topics: readonly string[];
   readonly assignors: readonly AssignorName[];
@@ -39,27 +39,31 @@ export interface ClassicMembershipOptions {
   readonly rebalanceTimeoutMs: number;
   readonly listener: MembershipListener;
   readonly logger: DriverLogger;
-  /** How often the leader looks whether topics have changed; at most 5 s while one is missing. Default 60 s. */
+  /**
+   * Interval at which the leader looks for changed topics; at most 5 s while a topic is missing.
+   * Default 60 s.
+   */
   readonly metadataRefreshMs?: number;
 }
 
 const METADATA_REFRESH_MS = 60_000;
-/** After something that should not happen. */
+/** Delay before the membership is restarted after an unexpected error. */
 const RESTART_AFTER_MS = 5_000;
 
 /**
  * Membership by the classic protocol. Eager:
  *
- *   entering ── joined ──▶ term (heartbeats; onAssigned) ── rebalance, rejoin ──▶ onRevoked ──▶ entering
- *      ▲                     │                                  └─ closing ──▶ onRevoked ──▶ leave
- *      └────── onLost ◀──────┴── lost: expelled, lease over, handed back too late
+ *   joining ── joined ──▶ generation (onAssigned) ── rebalance, rejoin ──▶ onRevoked ──▶ joining
+ *      ▲                     │                            └─ closing ──▶ onRevoked ──▶ leave
+ *      └────── onLost ◀──────┴── lost: expelled, session expired, revoked too late
  *
- * Cooperative, once something is held: a rebalance leads back to entering at once, with heartbeats
- * and all that is held. The new assignment tells what is gone: only that is revoked, and we join
- * again without it. Should the group choose an eager assignor meanwhile, what is held is lost: its
- * leader gives it away without asking.
+ * Cooperative, once the member owns partitions: a rebalance leads back to `joining` at once, while
+ * heartbeats and owned partitions stay. The new assignment shows which partitions are removed. Only
+ * these are revoked, and the member joins again without them. If the group chooses an eager
+ * assignor meanwhile, the owned partitions are lost, because its leader reassigns them without
+ * asking.
  *
- * One loop runs it; whatever goes wrong ends in another try or in the status `failed`.
+ * One loop runs the membership. Every error ends in a retry or in the status `failed`.
  */
 export class ClassicMembership implements Membership {
   readonly #options: ClassicMembershipOptions;
@@ -69,7 +73,7 @@ export class ClassicMembership implements Membership {
   readonly #callbacks: AssignmentCallbacks;
   readonly #handover: PartitionHandover;
   readonly #stop = new AbortController();
-  /** The last assignment, whatever became of it. */
+  /** The last assignment, even if it was lost since. */
   #previous: PreviousAssignment | null = null;
   #lossToEager: Promise<void> | undefined;
   #settled = new Deferred();
@@ -126,7 +130,10 @@ export class ClassicMembership implements Membership {
     this.#member.reportExpelled(snapshot, code);
   }
 
-  /** Asks for a rebalance: what the assignment rests on has changed. Without effect while joining. */
+  /**
+   * Requests a rebalance, because the basis of the assignment has changed. Has no effect during a
+   * join.
+   */
   rejoin(reason: string): void {
     const { groupId, logger } = this.#options;
     logger.info('Joining the group again.', { groupId, reason });
@@ -140,33 +147,36 @@ export class ClassicMembership implements Membership {
 
   async #run(): Promise<void> {
     let shouldContinue = true;
-    while (shouldContinue && !this.#closing) {
+    while (shouldContinue && !this.#isClosing) {
       try {
         shouldContinue = await this.#runGeneration();
       } catch (error) {
-        shouldContinue = !this.#closing && (await this.#waitToRestart(error as Error));
+        shouldContinue = !this.#isClosing && (await this.#waitToRestart(error as Error));
       }
     }
-    // Closed in the middle of a cooperative rebalance: no sync comes for whoever waits for it.
+    // When the session closes during a cooperative rebalance, no SyncGroup follows for the callers
+    // that wait for it.
     this.#settled.resolve();
     if (this.#member.partitions.size > 0) await this.#revokeAll('closing');
     this.#member.stopHeartbeat();
     this.#settled.resolve();
   }
 
-  /** One generation, from the way in to the way out. False when there must not be another. */
+  /**
+   * Runs one generation, from the join to its end. Returns false if no other generation may follow.
+   */
   async #runGeneration(): Promise<boolean> {
     this.#status.joining();
     if (this.#member.partitions.size === 0) this.#member.endGeneration();
     const outcome = await this.#join();
     if (outcome.kind === 'lost') return this.#lose(outcome);
-    return !this.#closing && this.#applyAssignment(outcome.joined);
+    return !this.#isClosing && this.#applyAssignment(outcome.joined);
   }
 
-  /** What is held can be lost on the way. */
+  /** Joins the group. Owned partitions can be lost during the join. */
   async #join(): Promise<GroupJoinOutcome> {
     const member = this.#member;
-    // Who waits for an entry that was given up would never hear of this one.
+    // Callers that waited for a cancelled join would otherwise never be notified.
     this.#settled.resolve();
     this.#settled = new Deferred();
     member.isJoining = true;
@@ -178,12 +188,15 @@ export class ClassicMembership implements Membership {
       return await (member.partitions.size > 0 ? member.loss.raceWith(joining) : joining);
     } finally {
       member.isJoining = false;
-      giveUp.abort(new ConnectionError('The join was given up.'));
+      giveUp.abort(new ConnectionError('The join was cancelled.'));
       await joining.catch(() => undefined);
     }
   }
 
-  /** The generation is that of the last sync: one that was only joined has confirmed nothing. */
+  /**
+   * Uses the generation of the last SyncGroup: a generation that was only joined has not confirmed
+   * any assignment.
+   */
   #claim(): MemberClaim {
     const previous = this.#previous;
     const { size, partitions } = this.#member.partitions;
@@ -195,7 +208,7 @@ export class ClassicMembership implements Membership {
     if (this.#member.partitions.size === 0) this.#member.stopHeartbeat();
   }
 
-  /** Before the sync: those who hold nothing begin their term after it. */
+  /** Runs before SyncGroup. A member without partitions begins its generation after SyncGroup. */
   #onJoinAccepted(accepted: AcceptedJoin): void {
     if (this.#member.partitions.size === 0) return;
     if (accepted.cooperative) this.#member.beginGeneration(accepted);
@@ -211,7 +224,7 @@ export class ClassicMembership implements Membership {
     const keepsPartitions = owned.size > 0;
     const current =
       (keepsPartitions && this.#member.generation) || this.#member.beginGeneration(joined);
-    const { added, gone: removed } = owned.compare(partitions);
+    const { added, removed } = owned.compare(partitions);
     this.#previous = { partitions, generation };
     const watch = leaderAssignment && this.#watchTopics(leaderAssignment);
     watch?.start();
@@ -238,7 +251,10 @@ export class ClassicMembership implements Membership {
     return this.#revokeAll(end.reason);
   }
 
-  /** The second round of a cooperative rebalance begins with our joining without what is gone. */
+  /**
+   * Revokes the removed partitions. The second rebalance of the cooperative protocol begins when
+   * the member joins without them.
+   */
   async #revokeRemoved(
     removed: readonly TopicPartition[],
     added: readonly TopicPartition[],
@@ -250,7 +266,7 @@ export class ClassicMembership implements Membership {
     const { partitions: owned } = this.#member;
     owned.remove(removed);
     if (end?.kind === 'timed-out') await this.#handover.lose(removed, end.error);
-    if (this.#closing) return false;
+    if (this.#isClosing) return false;
     owned.add(added, current.snapshot.generation);
     void this.#assign(current, added, true);
     return true;
@@ -289,7 +305,7 @@ export class ClassicMembership implements Membership {
     return next === 'fail' ? this.#fail(error) : true;
   }
 
-  /** Nothing is ours: whoever waits to do something with it in the next generation waits in vain. */
+  /** Loses all partitions, and releases the callers that wait for the next generation. */
   #loseAll(): readonly TopicPartition[] {
     const partitions = this.#member.loseAll();
     this.#settled.resolve();
@@ -309,26 +325,29 @@ export class ClassicMembership implements Membership {
   }
 
   #fail(error: Error): false {
-    this.#options.logger.error('The membership has ended for good.', { error });
+    this.#options.logger.error('The membership has failed and is not restarted.', { error });
     this.#status.failed(error);
     return false;
   }
 
-  /** False when there must not be another try: closing, or there is nothing to pause with and it would spin. */
+  /**
+   * Returns false if no restart may follow: when the session closes, or when the wait fails and the
+   * loop would spin.
+   */
   async #waitToRestart(error: Error): Promise<boolean> {
     const { cluster, logger } = this.#options;
-    logger.error('The membership met an unexpected error and starts anew.', { error });
+    logger.error('The membership failed with an unexpected error and is restarted.', { error });
     this.#status.retrying(error);
     await this.#callbacks.lose(this.#loseAll());
     try {
       await sleep(cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;
     } catch (sleepError) {
-      return !this.#closing && this.#fail(sleepError as Error);
+      return !this.#isClosing && this.#fail(sleepError as Error);
     }
   }
 
-  get #closing(): boolean {
+  get #isClosing(): boolean {
     return this.#stop.signal.aborted;
   }
 
@@ -339,7 +358,8 @@ export class ClassicMembership implements Membership {
     this.#member.generation?.end.resolve({ kind: 'ended', reason: 'closing' });
     await this.#running;
     this.#member.stopHeartbeat();
-    // A static member may come back: until its session is over, what it had waits for it.
+    // A static member does not leave: it may return, and its partitions are kept for it until its
+    // session expires.
     if (groupInstanceId === null) await leaveGroup(coordinator, this.#joiner.memberId, logger);
     cluster.closeChannel(joinChannel(sessionId), reason);
     coordinator.close();

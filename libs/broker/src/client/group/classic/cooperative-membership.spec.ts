@@ -14,20 +14,20 @@ import {
 } from '../member-under-test.spec-support.js';
 
 const assignors = ['cooperative-sticky', 'range'] as const;
-const admitted = (generation: number) => joinedAs('me', generation, 'cooperative-sticky');
+const joinedInGeneration = (generation: number) => joinedAs('me', generation, 'cooperative-sticky');
 const [first = { topic: '', partition: -1 }, second = first] = orders(0, 1);
 
-/** A member of generation 1 that has orders/0 and /1. */
+/** Creates a member of generation 1 that owns orders/0 and /1. */
 async function cooperative(): Promise<MemberUnderTest> {
   const member = new MemberUnderTest({ assignors });
-  member.cluster.once('JoinGroup', admitted(1)).once('SyncGroup', synced(0, 1));
+  member.cluster.once('JoinGroup', joinedInGeneration(1)).once('SyncGroup', synced(0, 1));
   member.membership.start();
   await member.runtime.settle();
   expect(member.states.at(-1)).toBe('stable');
   return member;
 }
 
-/** The heartbeat tells of a rebalance; the join's answer is in the hand of the test. */
+/** Starts a rebalance by a heartbeat; the test answers the join. */
 async function rejoining(member: MemberUnderTest): Promise<Deferred<object>> {
   const answer = new Deferred<object>();
   member.cluster.once('JoinGroup', () => answer.promise);
@@ -38,11 +38,11 @@ async function rejoining(member: MemberUnderTest): Promise<Deferred<object>> {
   return answer;
 }
 
-describe('a rebalance of a cooperative group', () => {
+describe('ClassicMembership, during a cooperative rebalance', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('is joined at once, with what is held, and nobody is told of anything', async () => {
+  it('rejoins at once with its partitions and calls no listener', async () => {
     member = await cooperative();
     await rejoining(member);
     const [, join] = member.cluster.requests('JoinGroup');
@@ -56,7 +56,7 @@ describe('a rebalance of a cooperative group', () => {
     expect(member.states.at(-1)).toBe('joining');
   });
 
-  it('with heartbeats of the old generation as long as it takes, whose 27 and 22 mean nothing', async () => {
+  it('keeps sending heartbeats of the old generation, and ignores their codes 27 and 22', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     await member.runtime.advance(SESSION_MS * 2);
@@ -65,24 +65,24 @@ describe('a rebalance of a cooperative group', () => {
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.membership.snapshot).toMatchObject({ memberId: 'me', generation: 1 });
     member.cluster.once('SyncGroup', synced(0, 1));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1']);
     expect(member.statuses.at(-1)).toMatchObject({ state: 'stable', generation: 2 });
   });
 
-  it('revokes only what is gone, and joins again without it', async () => {
+  it('revokes only the removed partitions, and rejoins without them', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     const handlers = new Deferred();
     member.listener.onRevoked = () => handlers.promise;
     member.cluster.once('SyncGroup', synced(1));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0']);
     expect(member.membership.owns(first, member.membership.snapshot)).toBe(true);
     expect(member.joins).toHaveLength(2);
-    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
+    member.cluster.once('JoinGroup', joinedInGeneration(3)).once('SyncGroup', synced(1));
     handlers.resolve();
     await member.runtime.settle();
     const join = member.cluster.requests('JoinGroup').at(-1);
@@ -95,36 +95,36 @@ describe('a rebalance of a cooperative group', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('assigns only what is new', async () => {
+  it('assigns only the new partitions', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.cluster.once('SyncGroup', synced(0, 1, 2));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'assigned 2']);
   });
 
-  it('revokes before it assigns, where one round does both', async () => {
+  it('revokes before it assigns if one rebalance does both', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.cluster
       .once('SyncGroup', synced(1, 2))
-      .once('JoinGroup', admitted(3))
+      .once('JoinGroup', joinedInGeneration(3))
       .once('SyncGroup', synced(1, 2));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0', 'assigned 2']);
     expect(member.membership.assignment).toEqual(orders(1, 2));
   });
 
-  it('keeps what was confirmed when the sync is overtaken by another rebalance (KAFKA-13891)', async () => {
+  it('keeps the last confirmed partitions if another rebalance overtakes SyncGroup (KAFKA-13891)', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.cluster
       .once('SyncGroup', code(27))
-      .once('JoinGroup', admitted(3))
+      .once('JoinGroup', joinedInGeneration(3))
       .once('SyncGroup', synced(0, 1));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     const join = member.cluster.requests('JoinGroup').at(-1);
     expect(join?.offers.get('cooperative-sticky')).toMatchObject({
@@ -134,7 +134,7 @@ describe('a rebalance of a cooperative group', () => {
     expect(member.calls).toEqual(['assigned 0 1']);
   });
 
-  it('beats fast for a while after it, since a second round may be near', async () => {
+  it('sends heartbeats in quick succession afterwards, because a second rebalance may follow', async () => {
     member = await cooperative();
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.cluster.requests('Heartbeat')).toHaveLength(6);
@@ -142,10 +142,10 @@ describe('a rebalance of a cooperative group', () => {
     expect(member.cluster.requests('Heartbeat').length).toBeLessThan(32);
   });
 
-  it('of members that hold nothing is as any other', async () => {
+  it('behaves like an eager member if it owns nothing', async () => {
     member = new MemberUnderTest({ assignors });
     member.cluster
-      .once('JoinGroup', admitted(1), admitted(2))
+      .once('JoinGroup', joinedInGeneration(1), joinedInGeneration(2))
       .once('SyncGroup', synced(), synced(1));
     member.membership.start();
     await member.runtime.settle();
@@ -154,37 +154,38 @@ describe('a rebalance of a cooperative group', () => {
   });
 });
 
-describe('what a cooperative member holds', () => {
+describe('ClassicMembership, partitions of a cooperative member', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('may be committed in the next generation, when it was there without a break', async () => {
+  it('remain committable in the next generation if they were owned without interruption', async () => {
     member = await cooperative();
     const { snapshot } = member.membership;
     const answer = await rejoining(member);
     expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
     member.cluster
       .once('SyncGroup', synced(1))
-      .once('JoinGroup', admitted(3))
+      .once('JoinGroup', joinedInGeneration(3))
       .once('SyncGroup', synced(0, 1));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.membership.snapshot.generation).toBe(3);
     expect(member.membership.mayHaveNewGeneration(snapshot)).toBe(true);
     expect(member.membership.mayHaveNewGeneration(member.membership.snapshot)).toBe(false);
     expect(member.membership.owns(second, snapshot)).toBe(true);
-    // It went and came back: what was read before is another life (librdkafka #2782).
+    // The partition was revoked and assigned again, so an older read may not be committed
+    // (librdkafka #2782).
     expect(member.membership.owns(first, snapshot)).toBe(false);
   });
 
-  it('waits for the sync only once the join is answered', async () => {
+  it('wait for SyncGroup only after the response to JoinGroup', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     let settled = false;
     void member.membership.whenSettled().then(() => (settled = true));
     const share = new Deferred<object>();
     member.cluster.once('SyncGroup', () => share.promise);
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.settle();
     expect([settled, member.membership.snapshot.generation]).toEqual([false, 2]);
     share.resolve(synced(0, 1));
@@ -192,7 +193,7 @@ describe('what a cooperative member holds', () => {
     expect(settled).toBe(true);
   });
 
-  it('who waits for the sync waits no longer when all is lost before it', async () => {
+  it('release callers that wait for SyncGroup when they are lost before it', async () => {
     member = await cooperative();
     await rejoining(member);
     let settled = false;
@@ -205,17 +206,17 @@ describe('what a cooperative member holds', () => {
   });
 
   it.each([
-    ['a join that is given up', 25, 'join'],
-    ['a sync that is refused', 22, 'sync'],
-  ] as const)('is not waited for beyond %s', async (_, errorCode, place) => {
+    ['a cancelled join', 25, 'join'],
+    ['a refused sync', 22, 'sync'],
+  ] as const)('release callers that wait for SyncGroup after %s', async (_, errorCode, step) => {
     member = await cooperative();
     const answer = await rejoining(member);
     let settled = false;
     void member.membership.whenSettled().then(() => (settled = true));
-    if (place === 'sync') member.cluster.once('SyncGroup', code(errorCode));
+    if (step === 'sync') member.cluster.once('SyncGroup', code(errorCode));
     const rejoined = new Deferred<object>();
     member.cluster.once('JoinGroup', () => rejoined.promise);
-    answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
+    answer.resolve(step === 'join' ? refusedJoin(errorCode) : joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
     expect(settled).toBe(true);
@@ -225,7 +226,7 @@ describe('what a cooperative member holds', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('can be committed again after a join in the middle of a commit was lost', async () => {
+  it('can be committed again after a join during a commit has failed', async () => {
     member = await cooperative();
     const committer = member.newCommitter();
     const answer = await rejoining(member);
@@ -252,12 +253,12 @@ describe('what a cooperative member holds', () => {
   it.each([
     ['a heartbeat', () => member.cluster.once('Heartbeat', code(25))],
     ['a commit', () => member.membership.reportExpelled(member.membership.snapshot, 25)],
-  ])('is lost when %s hears 25 while the join is pending', async (_, hear) => {
+  ])('are lost when %s returns code 25 while the join is pending', async (_, receive) => {
     member = await cooperative();
     await rejoining(member);
     member.cluster.once('JoinGroup', joinedAs('me-2', 3, 'cooperative-sticky'));
     member.cluster.once('SyncGroup', synced(1));
-    hear();
+    receive();
     await member.runtime.advance(HEARTBEAT_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins).toEqual(['', 'me', '']);
@@ -269,29 +270,29 @@ describe('what a cooperative member holds', () => {
     ['join', 25, ''],
     ['sync', 25, ''],
     ['sync', 22, 'me'],
-  ] as const)('is lost when the %s is answered with %i', async (place, errorCode, as) => {
+  ] as const)('are lost when the %s returns code %i', async (step, errorCode, as) => {
     member = await cooperative();
     const answer = await rejoining(member);
-    if (place === 'sync') member.cluster.once('SyncGroup', code(errorCode));
+    if (step === 'sync') member.cluster.once('SyncGroup', code(errorCode));
     member.cluster.once('JoinGroup', joinedAs('me', 3, 'cooperative-sticky'));
     member.cluster.once('SyncGroup', synced(1));
-    answer.resolve(place === 'join' ? refusedJoin(errorCode) : admitted(2));
+    answer.resolve(step === 'join' ? refusedJoin(errorCode) : joinedInGeneration(2));
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     expect(member.joins.at(-1)).toBe(as);
   });
 
-  it('is lost when nothing is heard for a session while the join is pending', async () => {
+  it('are lost after a session timeout without a response while the join is pending', async () => {
     member = await cooperative();
     await rejoining(member);
     member.cluster.always('Heartbeat', () => new Deferred().promise);
-    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(1));
+    member.cluster.once('JoinGroup', joinedInGeneration(3)).once('SyncGroup', synced(1));
     await member.runtime.advance(SESSION_MS + HEARTBEAT_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 1']);
     member.cluster.always('Heartbeat', code(0));
   });
 
-  it('is lost when the group has chosen an eager assignor, before the sync', async () => {
+  it('are lost before SyncGroup if the group has chosen an eager assignor', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     const share = new Deferred<object>();
@@ -305,21 +306,21 @@ describe('what a cooperative member holds', () => {
     await member.runtime.settle();
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1', 'assigned 0']);
     expect(member.states.at(-1)).toBe('stable');
-    // Eager from now on.
-    member.cluster.once('JoinGroup', admitted(3)).once('SyncGroup', synced(0, 1));
+    // The group is eager from now on.
+    member.cluster.once('JoinGroup', joinedInGeneration(3)).once('SyncGroup', synced(0, 1));
     await member.rebalance();
     expect(member.calls.slice(-2)).toEqual(['revoked 0', 'assigned 0 1']);
   });
 
-  it('is lost in part when what is gone is not handed back in time', async () => {
+  it('are lost in part if the revocation of the removed ones does not end in time', async () => {
     member = await cooperative();
     const answer = await rejoining(member);
     member.listener.onRevoked = () => new Deferred().promise;
     member.cluster
       .once('SyncGroup', synced(1))
-      .once('JoinGroup', admitted(3))
+      .once('JoinGroup', joinedInGeneration(3))
       .once('SyncGroup', synced(1));
-    answer.resolve(admitted(2));
+    answer.resolve(joinedInGeneration(2));
     await member.runtime.advance(REBALANCE_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0', 'lost 0']);
     expect(member.membership.assignment).toEqual(orders(1));
@@ -328,8 +329,8 @@ describe('what a cooperative member holds', () => {
   });
 });
 
-describe('closing in the middle of a cooperative rebalance', () => {
-  it('revokes what is held, as the member of the old generation, and leaves', async () => {
+describe('ClassicMembership.close, during a cooperative rebalance', () => {
+  it('revokes its partitions as a member of the old generation, and leaves', async () => {
     const member = await cooperative();
     await rejoining(member);
     const handlers = new Deferred();
@@ -347,16 +348,16 @@ describe('closing in the middle of a cooperative rebalance', () => {
   });
 });
 
-describe('a member that closes between join and sync', () => {
-  it('commits what its onRevoked commits, and waits for no sync that it has given up', async () => {
+describe('ClassicMembership.close, between JoinGroup and SyncGroup', () => {
+  it('stores the commit of onRevoked, and does not wait for a cancelled SyncGroup', async () => {
     const member = await cooperative();
     const committer = member.newCommitter();
     member.listener.onRevoked = () => committer.commit([{ ...first, offset: 8 }]);
     const join = await rejoining(member);
     member.cluster.once('SyncGroup', () => new Deferred().promise);
-    join.resolve(admitted(2));
+    join.resolve(joinedInGeneration(2));
     await member.runtime.settle();
-    // A broker refuses commits until the leader has synced.
+    // A broker refuses commits until the leader has sent SyncGroup.
     const syncedAt = member.runtime.monotonic() + 200;
     member.cluster.always('OffsetCommit', (sent) =>
       commitAnsweredWith(member.runtime.monotonic() < syncedAt ? 27 : 0)(sent),

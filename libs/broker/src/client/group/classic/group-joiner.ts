@@ -20,7 +20,7 @@ export type GroupJoinOutcome =
 
 export interface GroupJoinerOptions extends JoinAttemptOptions {
   readonly status: MemberStatus;
-  /** There is nothing left to do but to join. */
+  /** Called immediately before JoinGroup is sent. */
   readonly onJoining: () => void;
 }
 
@@ -34,7 +34,10 @@ interface JoinFailure {
 const ID_GRACE_MS = 1_000;
 const UNEXPECTED = { isExpected: false, isExpelled: false };
 
-/** The way into the group, tried for as long as it takes. It remembers by which id the group knows us. */
+/**
+ * Joins the group and retries until the join succeeds. Keeps the member id under which the group
+ * knows this member.
+ */
 export class GroupJoiner {
   memberId = '';
   readonly #options: GroupJoinerOptions;
@@ -49,7 +52,10 @@ export class GroupJoiner {
     this.#joinAttempt = new JoinAttempt(options);
   }
 
-  /** Ends with a loss where what is held is not ours any more, or nothing helps. Rejects when the signal aborts. */
+  /**
+   * Resolves with a loss if the owned partitions were given to others, or if a retry cannot help.
+   * Rejects when the signal aborts.
+   */
   async join(claim: () => MemberClaim, signal: AbortSignal): Promise<GroupJoinOutcome> {
     const backoff = new JoinBackoff(this.#cluster.runtime);
     try {
@@ -90,7 +96,8 @@ export class GroupJoiner {
   #runAttempt(claim: () => MemberClaim, signal: AbortSignal): Promise<JoinOutcome> {
     const attempt = (until: AbortSignal) => this.#joinAttempt.run(this.memberId, claim(), until);
     if (this.memberId !== '') return attempt(signal);
-    // Closing now would miss the id that the group is about to wait for.
+    // Without the grace period, the member id in the response would be missed. The group would then
+    // wait for that id.
     return abortWithGrace(this.#cluster.runtime, signal, ID_GRACE_MS, attempt);
   }
 

@@ -19,25 +19,25 @@ import type { GroupCoordinator } from '../group-coordinator.js';
 import { assignAsLeader, type LeaderAssignment } from './leader-assignment.js';
 import { retryUrgencyAfter, type RetryUrgency } from '../retry-urgency.js';
 
-/** What a member says of itself when it joins. */
+/** State that a member reports when it joins. */
 export interface MemberClaim {
   readonly previous: PreviousAssignment | null;
-  /** What it goes on working on meanwhile. */
+  /** Partitions on which the member keeps working during the join. */
   readonly held: PreviousAssignment | null;
 }
 
-/** JoinGroup was answered: the group has gone on to a new generation, and we are in it. */
+/** The successful response to JoinGroup: the member belongs to the new generation. */
 export interface AcceptedJoin {
   readonly memberId: string;
   readonly generation: number;
-  /** The assignor that the broker chose. */
+  /** Name of the assignor that the broker chose. */
   readonly protocol: string;
   readonly cooperative: boolean;
 }
 
 export interface JoinedGroup extends AcceptedJoin {
   readonly partitions: readonly TopicPartition[];
-  /** What we planned, where we lead. */
+  /** The assignment that this member computed, if it leads the group. */
   readonly leaderAssignment: LeaderAssignment | undefined;
 }
 
@@ -48,9 +48,11 @@ export type JoinOutcome =
       readonly memberId: string;
       readonly urgency: RetryUrgency;
       readonly error: Error;
-      /** Part of a healthy group's life: not worth a status unless it lasts. */
+      /**
+       * True for errors that also occur in a healthy group. They are reported only if they persist.
+       */
       readonly isExpected: boolean;
-      /** What was held is somebody else's already. */
+      /** True if the owned partitions belong to other members already. */
       readonly isExpelled: boolean;
     };
 
@@ -63,16 +65,20 @@ export interface JoinAttemptOptions {
     readonly rebalanceTimeoutMs: number;
   };
   readonly logger: DriverLogger;
-  /** Called before the sync. */
+  /** Called before SyncGroup. */
   readonly onJoinAccepted: (accepted: AcceptedJoin) => void;
 }
 
-/** The broker answers a join at the end of the rebalance time-out at the latest. */
+/**
+ * Added to the rebalance timeout, because the broker may answer a join only when that timeout ends.
+ */
 const GRACE_MS = 5_000;
 
 const ILLEGAL_GENERATION = 22;
 
-/** One try to join the group and to learn our share: JoinGroup, as the leader a plan, SyncGroup. */
+/**
+ * One attempt to join the group: JoinGroup, the assignment if this member leads, then SyncGroup.
+ */
 export class JoinAttempt {
   constructor(private readonly options: JoinAttemptOptions) {}
 
@@ -146,7 +152,7 @@ export class JoinAttempt {
       case 'lost-rejoin-as-new':
         return retryJoin('', 'at-once', error, { isExpected: true, isExpelled: true });
       case 'rejoin':
-        // A generation that went by without us may have given away what we held.
+        // A generation without this member may have given its partitions to others.
         return retryJoin(memberId, 'at-once', error, {
           isExpected: true,
           isExpelled: code === ILLEGAL_GENERATION,

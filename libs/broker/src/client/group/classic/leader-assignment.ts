@@ -11,13 +11,13 @@ import type { JoinResponse, ClusterClient } from '../../../wire/index.js';
 import { partitionCounts } from '../topics/partition-counts.js';
 
 export interface LeaderAssignment {
-  /** Everything that any member subscribes to. */
+  /** Topics to which at least one member subscribes. */
   readonly topics: readonly string[];
   readonly counts: ReadonlyMap<string, number>;
   readonly shares: readonly { readonly memberId: string; readonly assignment: Buffer }[];
 }
 
-/** Decides for the whole group who reads what. */
+/** Assigns the partitions of the whole group to its members. */
 export async function assignAsLeader(
   cluster: ClusterClient,
   answer: JoinResponse,
@@ -32,7 +32,7 @@ export async function assignAsLeader(
     })),
   );
   for (const { memberId, error } of unreadable)
-    logger.warn('A member of the group sent a subscription that cannot be read; it gets nothing.', {
+    logger.warn('A member of the group sent an unreadable subscription and gets no partitions.', {
       memberId,
       error,
     });
@@ -44,7 +44,10 @@ export async function assignAsLeader(
   return { topics, counts, shares };
 }
 
-/** Fresh where possible. The whole group waits: with an older picture of every topic it can go on. */
+/**
+ * Refreshes the topics if possible. The whole group waits, so older metadata are used if they cover
+ * every topic.
+ */
 async function refreshTopics(
   cluster: ClusterClient,
   topics: readonly string[],
@@ -52,11 +55,13 @@ async function refreshTopics(
   logger: DriverLogger,
 ): Promise<void> {
   const timeoutError = (): Error =>
-    new RequestTimeoutError(`The topics of the group were not told within ${timeoutMs} ms.`);
+    new RequestTimeoutError(
+      `The metadata of the group's topics were not received within ${timeoutMs} ms.`,
+    );
   try {
     await within(cluster.runtime, timeoutMs, cluster.metadata.refresh(topics), timeoutError);
   } catch (error) {
     if (topics.some((topic) => cluster.metadata.topic(topic) === undefined)) throw error;
-    logger.warn('The leader plans with older metadata.', { error });
+    logger.warn('The group leader assigns partitions with older metadata.', { error });
   }
 }

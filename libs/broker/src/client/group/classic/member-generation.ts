@@ -2,23 +2,26 @@ import { Deferred } from '../../../runtime/index.js';
 import { isSameGeneration, type MemberSnapshot } from '../membership.js';
 import type { RevocationReason } from '../partition-handover.js';
 
-/** Our partitions are wanted back, or the group wants to know what we have; they are still ours. */
+/**
+ * Reports that the generation ends, because the group rebalances or this member rejoins or closes.
+ * The partitions are still owned.
+ */
 export interface GenerationEnd {
   readonly kind: 'ended';
   readonly reason: RevocationReason;
 }
 
-/** One generation in which we are a member. */
+/** One generation of the group with this member in it. */
 export class MemberGeneration {
   readonly end = new Deferred<GenerationEnd>();
-  /** `onAssigned` has ended. */
+  /** True once `onAssigned` has ended. */
   isAssigned = false;
-  /** We have to join again, or are out. */
+  /** True once the member has to join again, or is no longer a member. */
   isOver = false;
 
   constructor(
     readonly snapshot: MemberSnapshot,
-    /** Whether what is ours stays so while we join again. */
+    /** Whether the member keeps its partitions while it joins again. */
     readonly cooperative: boolean,
   ) {}
 

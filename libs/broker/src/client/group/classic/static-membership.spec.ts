@@ -17,11 +17,11 @@ async function joined(): Promise<MemberUnderTest> {
   return member;
 }
 
-describe('a static member', () => {
+describe('ClassicMembership, as a static member', () => {
   let member: MemberUnderTest;
   afterEach(() => member.close());
 
-  it('names itself in every request', async () => {
+  it('sends its instance id in every request', async () => {
     member = await joined();
     await member.runtime.advance(HEARTBEAT_MS);
     const asked = member.cluster.sent.filter(({ api }) => api !== 'GroupCoordinator');
@@ -30,7 +30,7 @@ describe('a static member', () => {
     expect(member.membership.snapshot.groupInstanceId).toBe('pod-1');
   });
 
-  it('does not leave the group when it closes, and revokes all the same', async () => {
+  it('revokes at its close but does not leave the group', async () => {
     member = await joined();
     await member.membership.close();
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
@@ -47,9 +47,9 @@ describe('a static member', () => {
         member.membership.rejoin('of a test');
       },
     ],
-  ])('that hears in the answer to %s of its successor ends, and says why', async (_, hear) => {
+  ])('fails with advice when %s reports that a successor has fenced it', async (_, receive) => {
     member = await joined();
-    hear();
+    receive();
     await member.runtime.advance(60_000);
     expect(member.states.at(-1)).toBe('failed');
     expect(member.statuses.at(-1)).toMatchObject({
@@ -61,7 +61,7 @@ describe('a static member', () => {
     expect(member.joins.length).toBeLessThanOrEqual(2);
   });
 
-  it('that comes back as the leader plans nothing, and watches the topics (KIP-814)', async () => {
+  it('assigns nothing if it returns as the leader, but watches the topics (KIP-814)', async () => {
     member = new MemberUnderTest({ groupInstanceId: 'pod-1' });
     const leading = leadingAs('pod-1-b', 4, { 'pod-1-b': ['orders'] });
     member.cluster

@@ -9,16 +9,19 @@ import type { TopicPartition } from '../../../port/record.js';
 import { partitionKey } from '../../../port/topic-partition.js';
 import { Deferred } from '../../../runtime/index.js';
 
-/** Why one partition of a commit was not stored. */
+/** Reason why one partition of a commit was not stored. */
 export type CommitFailure =
   | { readonly kind: 'fenced'; readonly cause?: BrokerError }
   | { readonly kind: 'metadata-too-large'; readonly cause: BrokerError }
   | { readonly kind: 'refused'; readonly cause: Error; readonly retriable: boolean };
 
-/** The worst first: it names the error of a commit whose partitions failed in different ways. */
+/**
+ * Failure kinds, the most severe first. The most severe one determines the error of a commit whose
+ * partitions failed for different reasons.
+ */
 const SEVERITY: readonly CommitFailure['kind'][] = ['fenced', 'metadata-too-large', 'refused'];
 
-/** One call of `commit`, waiting for the outcome of each of its partitions. */
+/** One call of `commit`; it ends when the result of each of its partitions is known. */
 export class CommitCall {
   readonly #waiting: Map<string, TopicPartition>;
   readonly #failed: { readonly partition: TopicPartition; readonly failure: CommitFailure }[] = [];
@@ -47,7 +50,7 @@ export class CommitCall {
     this.#settleWhenComplete();
   }
 
-  /** Whatever still waits has failed. */
+  /** Fails all partitions that still wait for a result. */
   failRemaining(failure: CommitFailure): void {
     for (const partition of [...this.#waiting.values()]) this.markFailed(partition, failure);
   }
@@ -74,7 +77,7 @@ function errorOf(failure: CommitFailure, partitions: readonly TopicPartition[]):
     case 'fenced':
       return new FencedError(
         partitions,
-        `Not committed: ${names}. It is not ours any more: whoever owns it now decides its offset.`,
+        `Not committed: ${names}. It is no longer assigned to this member: its current owner decides its offset.`,
         options,
       );
     case 'metadata-too-large':

@@ -13,9 +13,9 @@ const offset = (partition: number, code = 0, committed: number | null = 5) => ({
   committed: committed === null ? null : { offset: committed, leaderEpoch: -1, metadata: null },
 });
 
-const told = (...offsets: ReturnType<typeof offset>[]) => ({ code: 0, offsets });
+const offsetsResponse = (...offsets: ReturnType<typeof offset>[]) => ({ code: 0, offsets });
 
-describe('looking up what the group has committed', () => {
+describe('CommittedOffsets.fetch', () => {
   const runtime = new VirtualRuntime();
   let cluster: ScriptedCluster;
   let coordinator: GroupCoordinator;
@@ -33,19 +33,23 @@ describe('looking up what the group has committed', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('tells each partition, also that it has none', async () => {
-    cluster.once('OffsetFetch', told(offset(0), offset(1, 0, null)));
+  it('returns the offset of each partition, or that it has none', async () => {
+    cluster.once('OffsetFetch', offsetsResponse(offset(0), offset(1, 0, null)));
     expect(await lookup.fetch(orders(0, 1))).toEqual([offset(0), offset(1, 0, null)]);
   });
 
-  it('asks nobody about nothing', async () => {
+  it('sends no request without partitions', async () => {
     expect(await lookup.fetch([])).toEqual([]);
   });
 
   it.each([3, 14, 88, 113])(
-    'asks again for a partition that got %i (KAFKA-17279)',
+    'retries a partition that failed with code %i (KAFKA-17279)',
     async (code) => {
-      cluster.once('OffsetFetch', told(offset(0), offset(1, code, null)), told(offset(1)));
+      cluster.once(
+        'OffsetFetch',
+        offsetsResponse(offset(0), offset(1, code, null)),
+        offsetsResponse(offset(1)),
+      );
       const fetched = lookup.fetch(orders(0, 1));
       await runtime.advance(200);
       expect(await fetched).toEqual([offset(0), offset(1)]);
@@ -56,18 +60,18 @@ describe('looking up what the group has committed', () => {
     ['a coordinator that moved', { code: 16, offsets: [] }, 2],
     ['a coordinator that is loading', { code: 14, offsets: [] }, 1],
     ['a broken connection', new ConnectionError('gone'), 2],
-    ['an answer that leaves it out', told(), 1],
-  ])('asks again after %s', async (_, answer, lookups) => {
-    cluster.once('OffsetFetch', answer, told(offset(0)));
+    ['a response that leaves the partition out', offsetsResponse(), 1],
+  ])('retries after %s', async (_, answer, lookups) => {
+    cluster.once('OffsetFetch', answer, offsetsResponse(offset(0)));
     const fetched = lookup.fetch(orders(0));
     await runtime.advance(200);
     expect(await fetched).toEqual([offset(0)]);
     expect(cluster.requests('GroupCoordinator')).toHaveLength(lookups);
   });
 
-  it('asks as the member that it is, in the epoch of the moment (KIP-848)', async () => {
+  it('sends its member id and its current epoch (KIP-848)', async () => {
     member = { ...member, memberId: 'me', generation: 5, protocol: 'consumer' };
-    cluster.once('OffsetFetch', { code: 113, offsets: [] }, told(offset(0)));
+    cluster.once('OffsetFetch', { code: 113, offsets: [] }, offsetsResponse(offset(0)));
     const fetched = lookup.fetch(orders(0));
     await runtime.settle();
     member = { ...member, generation: 6 };
@@ -79,36 +83,36 @@ describe('looking up what the group has committed', () => {
     ]);
   });
 
-  it('does not take a refusal for "none committed"', async () => {
+  it('rejects if it is refused, instead of returning "none committed"', async () => {
     cluster.once('OffsetFetch', { code: 30, offsets: [offset(0, 0, null)] });
     await expect(lookup.fetch(orders(0))).rejects.toThrow(AuthorizationError);
   });
 
-  it('says why it takes long, but not what mends itself as a rule', async () => {
+  it('reports an error that persists, but not an expected one at first', async () => {
     const reported: Error[] = [];
-    const onTrouble = (error: Error): void => void reported.push(error);
-    cluster.always('OffsetFetch', told(offset(0, 88, null)));
-    const fetched = lookup.fetch(orders(0), { onError: onTrouble });
+    const onError = (error: Error): void => void reported.push(error);
+    cluster.always('OffsetFetch', offsetsResponse(offset(0, 88, null)));
+    const fetched = lookup.fetch(orders(0), { onError });
     await runtime.advance(300);
     expect(reported).toEqual([]);
     await runtime.advance(5_000);
     expect(reported[0]).toMatchObject({ brokerCode: 88, retriable: true });
-    cluster.always('OffsetFetch', told(offset(0)));
+    cluster.always('OffsetFetch', offsetsResponse(offset(0)));
     await runtime.advance(2_000);
     expect(await fetched).toEqual([offset(0)]);
   });
 
-  it('says at once that the coordinator cannot be reached', async () => {
+  it('reports at once that the coordinator cannot be reached', async () => {
     const reported: Error[] = [];
-    cluster.once('OffsetFetch', new ConnectionError('gone'), told(offset(0)));
+    cluster.once('OffsetFetch', new ConnectionError('gone'), offsetsResponse(offset(0)));
     const fetched = lookup.fetch(orders(0), { onError: (error) => reported.push(error) });
     await runtime.advance(200);
     expect(await fetched).toEqual([offset(0)]);
     expect(reported).toEqual([expect.any(ConnectionError)]);
   });
 
-  it('ends with its signal', async () => {
-    cluster.always('OffsetFetch', told(offset(0, 88, null)));
+  it('rejects when its signal aborts', async () => {
+    cluster.always('OffsetFetch', offsetsResponse(offset(0, 88, null)));
     const control = new AbortController();
     const fetched = lookup.fetch(orders(0), { signal: control.signal });
     fetched.catch(() => undefined);
@@ -117,8 +121,8 @@ describe('looking up what the group has committed', () => {
     await expect(fetched).rejects.toThrow('not ours any more');
   });
 
-  it('ends with the session', async () => {
-    cluster.always('OffsetFetch', told(offset(0, 88, null)));
+  it('rejects when the session closes', async () => {
+    cluster.always('OffsetFetch', offsetsResponse(offset(0, 88, null)));
     const fetched = lookup.fetch(orders(0));
     fetched.catch(() => undefined);
     await runtime.advance(5_000);

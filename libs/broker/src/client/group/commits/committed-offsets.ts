@@ -16,21 +16,27 @@ import { retryUrgencyAfter } from '../retry-urgency.js';
 
 export interface CommittedOffsetsOptions {
   readonly signal?: AbortSignal;
-  /** Told of what keeps it from ending. */
+  /** Called with each error that delays the result. */
   readonly onError?: (error: Error) => void;
 }
 
-/** What could be told this time, and why not all of it. */
+/** Result of one attempt: the offsets that were returned, and the error of the rest. */
 interface FetchAttempt {
   readonly offsets: readonly FetchedOffset[];
   readonly error: Error | undefined;
 }
 
 const RETRY = { initialMs: 50, maxMs: 1_000 };
-/** A transaction that is about to end, a coordinator that is loading: not worth a word before it goes on. */
+/**
+ * Attempts after which an expected error is reported, for example a transaction that is about to
+ * end or a coordinator that is loading.
+ */
 const EXPECTED_FAILURES = 4;
 
-/** Asks the group for its committed offsets until it has told them: a lookup that failed is not "none committed". */
+/**
+ * Fetches the committed offsets of the group and retries until they are known: a failed lookup does
+ * not mean "no offset committed".
+ */
 export class CommittedOffsets {
   constructor(
     private readonly coordinator: GroupCoordinator,
@@ -67,7 +73,7 @@ export class CommittedOffsets {
     return found;
   }
 
-  /** Throws what asking again does not mend. */
+  /** Throws errors that a retry does not resolve. */
   async #attempt(
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
@@ -90,19 +96,24 @@ export class CommittedOffsets {
     }
   }
 
-  /** Undefined where all is well. Throws where asking again does not help. */
+  /** Returns undefined without an error. Throws errors that a retry does not resolve. */
   #errorForCode(code: number, node: number): Error | undefined {
     if (code === 0) return undefined;
     const reaction = reactionTo('offsetFetch', code);
     if (reaction === 'find-coordinator') this.coordinator.forget(node);
     const { groupId } = this.coordinator;
-    const error = errorOfCode(code, `The committed offsets of group "${groupId}" were not told`);
+    const error = errorOfCode(
+      code,
+      `The committed offsets of group "${groupId}" were not returned`,
+    );
     if (reaction === 'retry' || reaction === 'find-coordinator') return error;
     throw error;
   }
 }
 
-/** Only a member by KIP-848 says who asks. */
+/**
+ * Returns the member id and epoch for the request; only members of the KIP-848 protocol send them.
+ */
 function memberOf({ protocol, memberId, generation }: MemberSnapshot): OffsetFetchOptions {
   const includesMember = protocol === 'consumer' && memberId !== '';
   return includesMember ? { member: { memberId, epoch: generation } } : {};

@@ -30,11 +30,14 @@ export interface OffsetCommitterOptions {
     'snapshot' | 'owns' | 'mayHaveNewGeneration' | 'whenSettled' | 'reportExpelled'
   >;
   readonly isOwned: (partition: TopicPartition) => boolean;
-  /** How long a commit that cannot be stored is tried while the partition stays ours. Default 30 s. */
+  /** Time for which a commit is retried while the partition stays owned. Default 30 s. */
   readonly commitTimeoutMs?: number;
 }
 
-/** The newest offset to be stored for a partition, and everybody who waits for it or for an older one. */
+/**
+ * The newest offset to be stored for a partition, with the calls that wait for it or for an older
+ * one.
+ */
 interface PendingCommit {
   readonly commit: OffsetCommit;
   readonly since: MemberSnapshot;
@@ -43,16 +46,16 @@ interface PendingCommit {
 
 const COMMIT_TIMEOUT_MS = 30_000;
 const RETRY = { initialMs: 50, maxMs: 1_000 };
-/** How long the commits of others wait for word of a topic that may be gone. */
+/** Time for which other commits wait for the metadata of a topic that may have been deleted. */
 const TOPIC_LOOKUP_MS = 1_000;
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const OFFSET_METADATA_TOO_LARGE = 12;
 const ILLEGAL_GENERATION = 22;
 
 /**
- * Stores offsets, one request at a time: what is committed meanwhile joins the next one, with the
- * newest offset of each partition. Two requests under way could be stored in the wrong order when
- * one of them is sent again.
+ * Commits offsets, one request at a time. Offsets that are committed meanwhile go into the next
+ * request, with the newest offset of each partition. Two requests under way could be stored in the
+ * wrong order if one of them is sent again.
  */
 export class OffsetCommitter {
   readonly #options: OffsetCommitterOptions;
@@ -72,7 +75,7 @@ export class OffsetCommitter {
     this.#backoff = new Backoff(options.coordinator.runtime, RETRY);
   }
 
-  /** Resolves once these offsets, or newer ones, are stored. Rejects with a CommitError. */
+  /** Resolves once these offsets or newer ones are stored. Rejects with a CommitError. */
   async commit(offsets: readonly OffsetCommit[]): Promise<void> {
     if (offsets.length === 0) return;
     const call = new CommitCall(offsets);
@@ -90,7 +93,9 @@ export class OffsetCommitter {
     }
   }
 
-  /** What the group has committed. Never answers from a lookup that failed: tries on until the signal aborts. */
+  /**
+   * Returns the committed offsets of the group. A failed lookup is retried until the signal aborts.
+   */
   fetch(
     partitions: readonly TopicPartition[],
     options?: CommittedOffsetsOptions,
@@ -102,22 +107,25 @@ export class OffsetCommitter {
     return this.#options.commitTimeoutMs ?? COMMIT_TIMEOUT_MS;
   }
 
-  /** The newer offset counts, and the one before has its callers wait for it. */
+  /** Queues the newer offset. The callers of the older offset wait for the newer one. */
   #add(newer: PendingCommit): void {
     const key = partitionKey(newer.commit);
     const older = this.#waiting.get(key);
     if (older && !this.#isStillOwned(older, newer)) fail(older, { kind: 'fenced' });
-    // Nobody waits any more for those whose time is over.
+    // Calls that have timed out no longer wait.
     const calls = [...(older?.calls ?? []), ...newer.calls].filter(({ isSettled }) => !isSettled);
     this.#waiting.set(key, { ...newer, calls });
   }
 
-  /** Whether the partition has been ours from the older commit to the newer. */
+  /** Returns whether the partition stayed owned between the older and the newer commit. */
   #isStillOwned({ commit, since }: PendingCommit, newer: PendingCommit): boolean {
     return isSameGeneration(since, newer.since) || this.#options.membership().owns(commit, since);
   }
 
-  /** It may or may not have been stored. Whatever was committed meanwhile is newer. */
+  /**
+   * Queues the commit again, because it may not have been stored. An offset that was committed
+   * meanwhile is newer and replaces it.
+   */
   #requeue(pending: PendingCommit): void {
     const key = partitionKey(pending.commit);
     const newer = this.#waiting.get(key);
@@ -133,7 +141,7 @@ export class OffsetCommitter {
   }
 
   async #sendAll(): Promise<void> {
-    // Commits of one turn travel together.
+    // Commits of the same turn are sent in one request.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const batch = this.#takeBatch();
@@ -156,7 +164,7 @@ export class OffsetCommitter {
     });
   }
 
-  /** Ends when every partition of the batch is settled or waits again; never throws. */
+  /** Resolves when each partition of the batch is settled or queued again; never rejects. */
   async #send(batch: readonly PendingCommit[]): Promise<void> {
     const membership = this.#options.membership();
     const { snapshot } = membership;
@@ -207,13 +215,14 @@ export class OffsetCommitter {
   }
 
   /**
-   * A topic that is gone must not hold up the others; one that its coordinator has not heard of yet
-   * is tried again. Gives how many were refused.
+   * Fails the commits of deleted topics, so that they do not delay the others. A topic that the
+   * coordinator does not know yet is retried. Returns the number of failed commits.
    */
   async #failDeletedPartitions(unknown: readonly PendingCommit[]): Promise<number> {
     const { metadata, runtime } = this.#coordinator;
     const topics = [...new Set(unknown.map(({ commit }) => commit.topic))];
-    const timeoutError = () => new RequestTimeoutError('No broker told of the topics in time.');
+    const timeoutError = () =>
+      new RequestTimeoutError('No broker returned metadata of the topics in time.');
     const isRefreshed = await within(
       runtime,
       TOPIC_LOOKUP_MS,
@@ -223,7 +232,7 @@ export class OffsetCommitter {
       () => true,
       () => false,
     );
-    // What was known before may be of a time when the topic was not there yet.
+    // Older metadata may come from a time before the topic existed.
     if (!isRefreshed) return 0;
     let refused = 0;
     for (const { commit } of unknown) {
@@ -231,7 +240,7 @@ export class OffsetCommitter {
       const waiting = this.#waiting.get(partitionKey(commit));
       if (!cause || !waiting) continue;
       this.#waiting.delete(partitionKey(commit));
-      // The topic may be created again.
+      // Retriable, because the topic may be created again.
       fail(waiting, { kind: 'refused', cause, retriable: true });
       refused++;
     }
@@ -240,7 +249,8 @@ export class OffsetCommitter {
 
   #reactionTo(code: number | undefined, snapshot: MemberSnapshot): Reaction {
     if (code === undefined) return 'retry';
-    // Too late for that generation, and what we hold may be ours in the next one.
+    // The commit came too late for its generation, but the partitions may still be owned in the
+    // next one.
     if (code === ILLEGAL_GENERATION && this.#options.membership().mayHaveNewGeneration(snapshot))
       return 'after-sync';
     return reactionTo('commit', code);
@@ -253,7 +263,10 @@ export class OffsetCommitter {
     return { kind: 'refused', cause, retriable: false };
   }
 
-  /** No answer: the effect is unknown, and the connection is closed, so that it may be sent again. */
+  /**
+   * Requeues the batch after a request without a response. The result is unknown, and the
+   * connection is closed, so that nothing of the lost request can arrive later.
+   */
   async #onRequestFailed(batch: readonly PendingCommit[], error: Error): Promise<void> {
     if (retryUrgencyAfter(error) === 'soon' && !this.#coordinator.closed.aborted) {
       for (const pending of batch) this.#requeue(pending);
@@ -262,7 +275,10 @@ export class OffsetCommitter {
     for (const pending of batch) fail(pending, { kind: 'refused', cause: error, retriable: false });
   }
 
-  /** With nothing to pause with, what waits is given up: it would be sent again and again without a rest. */
+  /**
+   * Waits before the next request. If the wait itself fails, the queued commits fail too: they
+   * would be resent in a hot loop.
+   */
   async #pause(): Promise<void> {
     const { runtime, closed } = this.#coordinator;
     try {
@@ -286,7 +302,7 @@ function fail({ commit, calls }: PendingCommit, failure: CommitFailure): void {
   for (const call of calls) call.markFailed(commit, failure);
 }
 
-/** undefined unless the metadata say for sure that it does not exist. */
+/** Returns an error only if the metadata show for certain that the partition does not exist. */
 export function deletedPartitionError(
   metadata: Metadata,
   { topic, partition }: TopicPartition,

@@ -1,9 +1,12 @@
 import type { TopicPartition } from '../../../port/record.js';
 import { byTopic, type Metadata, type TopicIdPartitions } from '../../../wire/index.js';
 
-/** Between the topic ids by which the broker assigns, and the names by which everybody else knows topics. */
+/**
+ * Translates between the topic ids that the broker assigns and the topic names that everything else
+ * uses.
+ */
 export class AssignedTopics {
-  /** By name; that of the last assignment, which metadata may be ahead of. */
+  /** Topic ids by name, as of the last assignment. The metadata may already have a newer id. */
   readonly #idByName = new Map<string, string>();
 
   constructor(
@@ -11,10 +14,13 @@ export class AssignedTopics {
     private readonly topics: readonly string[],
   ) {}
 
-  /** A topic that was created again keeps its name: whoever reads it sees that it is another. */
+  /**
+   * Translates to topic names. A topic that was created again keeps its name; its readers detect
+   * the new id themselves.
+   */
   toPartitions(shares: readonly TopicIdPartitions[]): {
     readonly partitions: readonly TopicPartition[];
-    /** Of topics that metadata has yet to tell of. */
+    /** Ids of topics that are not in the metadata yet. */
     readonly unknown: readonly string[];
   } {
     const found = shares.map((share) => ({ ...share, topic: this.#findName(share.topicId) }));

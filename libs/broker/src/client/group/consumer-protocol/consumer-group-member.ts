@@ -39,7 +39,10 @@ export interface ConsumerGroupMemberOptions {
   readonly logger: DriverLogger;
 }
 
-/** One membership by KIP-848, under one member id, from the first heartbeat until all is lost or handed back. */
+/**
+ * One membership by KIP-848 under one member id, from the first heartbeat until all partitions are
+ * lost or revoked.
+ */
 export class ConsumerGroupMember {
   readonly memberId: string;
   readonly #partitions = new MemberPartitions();
@@ -49,14 +52,14 @@ export class ConsumerGroupMember {
   readonly #handover: PartitionHandover;
   readonly #topics: AssignedTopics;
   readonly #loss = new OneTimeEvent<MembershipLoss>();
-  /** Being handed back: still ours, and still claimed. */
+  /** Partitions that are being revoked. They are still owned, and heartbeats still report them. */
   readonly #revoking = new Map<string, Promise<void>>();
   #snapshot: MemberSnapshot;
-  /** How many calls of `onAssigned` are under way. */
+  /** Number of `onAssigned` calls under way. */
   #assigning = 0;
   #topicsAreMissing = false;
   #hasJoined = false;
-  /** All is being handed back: what the group plans for us from now on is of no interest. */
+  /** True while all partitions are being revoked. New assignments are ignored from then on. */
   #isClosing = false;
   #isEnding = false;
 
@@ -111,7 +114,7 @@ export class ConsumerGroupMember {
     this.#loss.fire({ kind: 'lost', next: isFinal ? 'fail' : 'rejoin-as-new', error });
   }
 
-  /** Ends when everything is lost, or was handed back because of the signal. */
+  /** Resolves when all partitions are lost, or are revoked because the signal aborted. */
   async run(closing: AbortSignal): Promise<MembershipLoss | 'closed'> {
     const ended = new AbortController();
     const heartbeats = this.#runHeartbeats(ended.signal);
@@ -162,12 +165,16 @@ export class ConsumerGroupMember {
     this.#reportStable();
   }
 
-  /** What is to go goes first: the broker gives more once it has heard that we let go. */
+  /**
+   * Applies the target assignment. Removed partitions are revoked first: the broker assigns more
+   * once a heartbeat shows that they are released.
+   */
   #reconcile(shares: readonly TopicIdPartitions[], isFirst: boolean): void {
     const { partitions, unknown } = this.#topics.toPartitions(shares);
     if (unknown.length > 0) void this.#refreshTopicIds(unknown);
-    const { added, gone: removed } = this.#partitions.compare(partitions);
-    // What stands behind an unknown id may be what we have, in a topic that was created again.
+    const { added, removed } = this.#partitions.compare(partitions);
+    // An unknown id may belong to an owned topic that was created again, so nothing is revoked
+    // until the id is known.
     const toRevoke =
       unknown.length > 0 ? [] : removed.filter((each) => !this.#revoking.has(partitionKey(each)));
     this.#partitions.add(added, this.#snapshot.generation);
@@ -207,7 +214,7 @@ export class ConsumerGroupMember {
     if (this.#partitions.size === 0) await this.#checkTopics();
   }
 
-  /** Gives why it did not work out. */
+  /** Returns the loss that ended the revocation, if any. */
   async #revokeAll(): Promise<MembershipLoss | undefined> {
     this.#isClosing = true;
     const remaining = this.partitions.filter(
@@ -236,7 +243,7 @@ export class ConsumerGroupMember {
   #onSessionExpired(sessionMs: number): void {
     const { groupId } = this.#options.settings;
     const error = new RequestTimeoutError(
-      `Group "${groupId}": no heartbeat was answered for ${sessionMs} ms (group.consumer.session.timeout.ms of the broker), so the group counts this member out.`,
+      `Group "${groupId}": no heartbeat was answered for ${sessionMs} ms (group.consumer.session.timeout.ms of the broker), so the group has removed this member.`,
     );
     this.#loss.fire({ kind: 'lost', next: 'rejoin', error });
   }
@@ -247,7 +254,10 @@ export class ConsumerGroupMember {
       this.#options.status.stable(this.#snapshot.generation);
   }
 
-  /** The next heartbeat is answered with the same ids, which mean something then. */
+  /**
+   * Refreshes the metadata. The next heartbeat response contains the same topic ids, which can be
+   * translated then.
+   */
   async #refreshTopicIds(unknown: readonly string[]): Promise<void> {
     const { cluster, settings, logger } = this.#options;
     try {
@@ -255,11 +265,17 @@ export class ConsumerGroupMember {
       const known = settings.topics.map((topic) => cluster.metadata.topic(topic)?.id);
       if (unknown.some((id) => known.includes(id))) this.#heartbeat.wake();
     } catch (error) {
-      logger.debug('The topics of the group could not be looked up; again later.', { error });
+      logger.debug(
+        'The topics of the group could not be looked up and are looked up again later.',
+        { error },
+      );
     }
   }
 
-  /** The broker takes back what is deleted without a word: with nothing left, this is why. */
+  /**
+   * Reports deleted topics. The broker revokes their partitions without a reason, so a member
+   * without partitions looks for one here.
+   */
   async #checkTopics(): Promise<void> {
     const { cluster, settings, status, logger } = this.#options;
     try {
@@ -275,7 +291,10 @@ export class ConsumerGroupMember {
   }
 }
 
-/** Nothing is left at the signal once `until` aborts: it outlasts many memberships. */
+/**
+ * Removes its listener when `until` aborts, because the first signal lives longer than many
+ * memberships.
+ */
 function whenAborted(signal: AbortSignal, until: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);

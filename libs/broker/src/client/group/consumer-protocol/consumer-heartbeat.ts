@@ -18,24 +18,30 @@ export interface ConsumerHeartbeatOptions {
   readonly settings: GroupSettings;
   readonly memberId: string;
   readonly claim: () => ConsumerHeartbeatFields;
-  /** A third of the session: time enough for another try before it is over. */
+  /**
+   * Returns a third of the session timeout, which leaves time for another attempt before the
+   * session expires.
+   */
   readonly timeoutMs: () => number;
   readonly onAnswer: (answer: ConsumerHeartbeatResponse, sentAt: number) => void;
   readonly onError: (error: Error) => void;
 }
 
-/** Until the broker has told its interval. */
+/** Interval until the broker returns its own. */
 const FIRST_INTERVAL_MS = 5_000;
 const RETRY_AFTER_MS = 100;
 const SLOW_RETRY = { initialMs: 3_000, maxMs: 10_000 };
 
-/** After the group has gone on: more is to come soon, as others hand back. */
+/**
+ * Interval after a new member epoch: more partitions usually follow soon, when other members
+ * release theirs.
+ */
 const FAST_INTERVAL_MS = 500;
 const FAST_HEARTBEATS = 10;
 
 /**
- * The heartbeats of one membership, one at a time. Each says everything and is answered with
- * everything, so that a lost one changes nothing: the next is as good.
+ * Sends the heartbeats of one membership, one at a time. Each request and each response contains
+ * the full state, so a lost heartbeat changes nothing.
  */
 export class ConsumerHeartbeat {
   epoch = JOIN_GROUP_EPOCH;
@@ -52,12 +58,12 @@ export class ConsumerHeartbeat {
     this.#shortBackoff = this.#createBackoff();
   }
 
-  /** The next one goes out at once. */
+  /** Sends the next heartbeat at once. */
   wake(): void {
     this.#wakeController.abort();
   }
 
-  /** Until the membership has ended. Rejects when the signal aborts. */
+  /** Resolves when the membership has ended. Rejects when the signal aborts. */
   async run(signal: AbortSignal): Promise<MembershipLoss> {
     for (;;) {
       this.#wakeController = new AbortController();
@@ -67,7 +73,7 @@ export class ConsumerHeartbeat {
     }
   }
 
-  /** Gives the time until the next one, or what has become of us. */
+  /** Returns the delay until the next heartbeat, or the loss of the membership. */
   async #send(signal: AbortSignal): Promise<number | MembershipLoss> {
     const { coordinator, settings, memberId, claim, timeoutMs, onError } = this.#options;
     const { runtime, channel } = coordinator;

@@ -11,7 +11,7 @@ export const ORDERS_ID = 'a1'.repeat(16);
 export const INTERVAL_MS = 3_000;
 export const BROKER_SESSION_MS = 9_000;
 
-/** The answer to a heartbeat: the epoch, and all that we should have of `orders`. */
+/** Creates the response to a heartbeat: the epoch, and the assigned partitions of `orders`. */
 export const heartbeatAnswer = (
   epoch: number,
   partitions: readonly number[],
@@ -34,7 +34,7 @@ export const refusedHeartbeat = (errorCode: number) => ({
 
 const HEARTBEAT = 'ConsumerGroupHeartbeat';
 
-/** A member by KIP-848 on virtual time, with a scripted cluster, that writes down what its host is told. */
+/** A KIP-848 member on virtual time with a scripted cluster; records the calls of its listener. */
 export class ConsumerMemberUnderTest {
   readonly runtime = new VirtualRuntime();
   readonly cluster = new ScriptedCluster(this.runtime);
@@ -74,7 +74,7 @@ export class ConsumerMemberUnderTest {
     });
   }
 
-  /** Started, and answered so from now on. */
+  /** Starts the member and answers all heartbeats with this response. */
   async start(answer: object = heartbeatAnswer(1, [0, 1])): Promise<this> {
     this.answer(answer);
     this.membership.start();
@@ -96,7 +96,7 @@ export class ConsumerMemberUnderTest {
     return this.cluster.requests(HEARTBEAT);
   }
 
-  /** What the last heartbeat said: its epoch, and the partitions. */
+  /** Content of the last heartbeat: its epoch and partitions. */
   get lastHeartbeat(): string {
     const { generation, owned } = this.heartbeats.at(-1) ?? {};
     return `${generation}: ${(owned ?? []).map((each) => each.split('/')[1]).join(' ')}`;
@@ -116,20 +116,20 @@ export class ConsumerMemberUnderTest {
   }
 
   #recordingListener(): MembershipListener {
-    const tell = (what: string, partitions: readonly TopicPartition[]): void => {
+    const record = (what: string, partitions: readonly TopicPartition[]): void => {
       this.calls.push([what, ...partitions.map(({ partition }) => partition)].join(' '));
     };
     return {
       onAssigned: async (partitions, generation) => {
-        tell('assigned', partitions);
+        record('assigned', partitions);
         await this.listener.onAssigned?.(partitions, generation);
       },
       onRevoked: async (partitions) => {
-        tell('revoked', partitions);
+        record('revoked', partitions);
         await this.listener.onRevoked?.(partitions);
       },
       onLost: async (partitions) => {
-        tell('lost', partitions);
+        record('lost', partitions);
         await this.listener.onLost?.(partitions);
       },
       onStatus: (status) => void this.statuses.push(status),

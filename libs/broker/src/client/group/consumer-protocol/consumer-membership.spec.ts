@@ -11,14 +11,14 @@ import {
 } from './consumer-member-under-test.spec-support.js';
 import { orders, REBALANCE_MS } from '../member-under-test.spec-support.js';
 
-describe('a member whose broker decides', () => {
+describe('ConsumerMembership', () => {
   let member: ConsumerMemberUnderTest;
   beforeEach(() => {
     member = new ConsumerMemberUnderTest();
   });
   afterEach(() => member.close());
 
-  it('joins with epoch 0 and an id of its own, and is told its share', async () => {
+  it('joins with epoch 0 and an id of its own, and reports its assignment', async () => {
     await member.start();
     const [join] = member.heartbeats;
     expect([join?.generation, join?.owned]).toEqual([0, []]);
@@ -32,7 +32,7 @@ describe('a member whose broker decides', () => {
     expect(member.membership.assignment).toEqual(orders(0, 1));
   });
 
-  it('says with every heartbeat what it owns, at the interval of the broker', async () => {
+  it('reports its partitions in every heartbeat, at the interval of the broker', async () => {
     await member.start();
     await member.runtime.advance(10_000);
     const before = member.heartbeats.length;
@@ -41,14 +41,14 @@ describe('a member whose broker decides', () => {
     expect(member.heartbeats.at(-1)?.owned).toEqual([`${ORDERS_ID}/0`, `${ORDERS_ID}/1`]);
   });
 
-  it('is told of an assignment without partitions when it has joined, once', async () => {
+  it('reports an empty assignment once after the join', async () => {
     await member.start(heartbeatAnswer(1, []));
     await member.runtime.advance(INTERVAL_MS * 4);
     expect(member.calls).toEqual(['assigned']);
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('hands back what is to go, and only then says so, at once', async () => {
+  it('revokes the removed partitions first, then sends a heartbeat without them at once', async () => {
     await member.start();
     const gate = new Deferred();
     member.listener.onRevoked = () => gate.promise;
@@ -66,7 +66,7 @@ describe('a member whose broker decides', () => {
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 1']);
   });
 
-  it('keeps what stays, from one epoch to the next', async () => {
+  it('keeps the remaining partitions from one epoch to the next', async () => {
     await member.start();
     const since = member.membership.snapshot;
     member.answer(heartbeatAnswer(5, [0, 2]));
@@ -80,7 +80,7 @@ describe('a member whose broker decides', () => {
     expect(orders(2).map((each) => membership.owns(each, membership.snapshot))).toEqual([true]);
   });
 
-  it('keeps what it has when the answer says nothing of it', async () => {
+  it('keeps its partitions if the response contains no assignment', async () => {
     await member.start();
     member.answer({ ...heartbeatAnswer(2, []), assignment: null });
     await member.runtime.advance(INTERVAL_MS * 2);
@@ -88,12 +88,12 @@ describe('a member whose broker decides', () => {
     expect([member.membership.snapshot.generation, member.states.at(-1)]).toEqual([2, 'stable']);
   });
 
-  it('has joined with an answer that says nothing of partitions', async () => {
+  it('becomes stable with a first response without an assignment', async () => {
     await member.start({ ...heartbeatAnswer(1, []), assignment: null });
     expect([member.calls, member.states.at(-1)]).toEqual([['assigned'], 'stable']);
   });
 
-  it('loses what is not handed back in time, and goes on with the rest', async () => {
+  it('loses partitions whose revocation does not end in time, and goes on with the rest', async () => {
     await member.start();
     member.listener.onRevoked = () => new Promise(() => undefined);
     member.answer(heartbeatAnswer(1, [0]));
@@ -104,7 +104,7 @@ describe('a member whose broker decides', () => {
     member.listener = {};
   });
 
-  it('says all again after an answer that was lost', async () => {
+  it('repeats its full state after a lost response', async () => {
     await member.start();
     member.once(new ConnectionError('cut')).answer(heartbeatAnswer(2, [0, 1]));
     await member.runtime.advance(INTERVAL_MS + 200);
@@ -122,7 +122,7 @@ describe('a member whose broker decides', () => {
     ['fenced', 110],
     ['unknown', 25],
     ['of a group that was deleted', 69],
-  ])('that is %s loses all and joins as a new member', async (_, errorCode) => {
+  ])('loses all partitions and joins as a new member if it is %s', async (_, errorCode) => {
     await member.start();
     const { memberId } = member.membership.snapshot;
     member.once(refusedHeartbeat(errorCode));
@@ -133,7 +133,7 @@ describe('a member whose broker decides', () => {
     expect(leaves.map((each) => each.memberId)).toEqual(errorCode === 110 ? [memberId] : []);
   });
 
-  it('is out once a commit says so, but not when that was about an old epoch', async () => {
+  it('loses all partitions if a commit reports it, but not for an old epoch', async () => {
     await member.start();
     const old = member.membership.snapshot;
     member.answer(heartbeatAnswer(2, [0, 1]));
@@ -146,7 +146,7 @@ describe('a member whose broker decides', () => {
     expect(member.calls.slice(1)).toEqual(['lost 0 1', 'assigned 0 1']);
   });
 
-  it('gives up by its own clock, after the session time-out of the broker', async () => {
+  it('loses all partitions by its own clock, after the session timeout of the broker', async () => {
     await member.start();
     member.answer(new ConnectionError('unplugged'));
     await member.runtime.advance(BROKER_SESSION_MS - INTERVAL_MS);
@@ -155,7 +155,7 @@ describe('a member whose broker decides', () => {
     expect(member.calls).toEqual(['assigned 0 1', 'lost 0 1']);
   });
 
-  it('takes the usual session time-out where the broker does not tell', async () => {
+  it('uses the default session timeout if the broker does not return its own', async () => {
     member.cluster.always('DescribeConfigs', new ConnectionError('no'));
     await member.start();
     member.answer(new ConnectionError('unplugged'));
@@ -165,7 +165,7 @@ describe('a member whose broker decides', () => {
     expect(member.calls.at(-1)).toBe('lost 0 1');
   });
 
-  it('does not read a topic whose id it does not know, until it does', async () => {
+  it('waits to read a topic until it can translate the topic id', async () => {
     const foreign = 'b2'.repeat(16);
     await member.start(heartbeatAnswer(1, [0], foreign));
     expect(member.calls).toEqual(['assigned']);
@@ -176,7 +176,7 @@ describe('a member whose broker decides', () => {
     expect(member.heartbeats.at(-1)?.owned).toEqual([`${foreign}/0`]);
   });
 
-  it('says nothing of a topic that was created again: who reads it sees that', async () => {
+  it('keeps a topic that was created again; its readers notice the new id', async () => {
     await member.start();
     const successor = 'b2'.repeat(16);
     member.cluster.topicIds.set('orders', successor);
@@ -186,7 +186,7 @@ describe('a member whose broker decides', () => {
     expect(member.heartbeats.at(-1)?.owned).toEqual([`${successor}/0`, `${successor}/1`]);
   });
 
-  it('says why it has nothing when its only topic is deleted', async () => {
+  it('explains an empty assignment by its deleted topic', async () => {
     await member.start();
     member.cluster.topics.delete('orders');
     member.answer(heartbeatAnswer(2, []));
@@ -203,7 +203,7 @@ describe('a member whose broker decides', () => {
     expect(member.states.at(-1)).toBe('stable');
   });
 
-  it('revokes and leaves when it closes', async () => {
+  it('revokes and leaves at its close', async () => {
     await member.start();
     const { memberId } = member.membership.snapshot;
     await member.membership.close();
@@ -211,7 +211,7 @@ describe('a member whose broker decides', () => {
     expect(member.heartbeats.at(-1)).toMatchObject({ memberId, generation: -1 });
   });
 
-  it('waits for what is being handed back when it closes, and asks for it once', async () => {
+  it('waits at its close for a revocation under way, and revokes each partition once', async () => {
     await member.start();
     const gate = new Deferred();
     member.listener.onRevoked = (partitions) =>
@@ -228,11 +228,11 @@ describe('a member whose broker decides', () => {
   });
 });
 
-describe('a member whose broker decides otherwise while it closes', () => {
+describe('ConsumerMembership, assigned anew during its close', () => {
   it.each([
-    ['takes from it', [0]],
-    ['gives it more', [0, 1, 2]],
-  ])('is asked once for each partition when the broker %s', async (_, partitions) => {
+    ['removes partitions', [0]],
+    ['assigns more', [0, 1, 2]],
+  ])('revokes each partition once if the broker %s', async (_, partitions) => {
     const member = await new ConsumerMemberUnderTest().start();
     const gate = new Deferred();
     member.listener.onRevoked = () => gate.promise;
@@ -240,7 +240,7 @@ describe('a member whose broker decides otherwise while it closes', () => {
     member.answer(heartbeatAnswer(2, partitions));
     await member.runtime.advance(INTERVAL_MS);
     expect(member.calls).toEqual(['assigned 0 1', 'revoked 0 1']);
-    // Commits in it are made in the epoch that is.
+    // Commits during the revocation use the current epoch.
     expect(member.membership.snapshot.generation).toBe(2);
     gate.resolve();
     await closing;
@@ -249,20 +249,20 @@ describe('a member whose broker decides otherwise while it closes', () => {
   });
 });
 
-describe('a static member whose broker decides', () => {
+describe('ConsumerMembership, as a static member', () => {
   let member: ConsumerMemberUnderTest;
   beforeEach(() => {
     member = new ConsumerMemberUnderTest({ groupInstanceId: 'pod-1' });
   });
   afterEach(() => member.close());
 
-  it('says that it may come back when it closes', async () => {
+  it('reports at its close that it may return', async () => {
     await member.start();
     await member.membership.close();
     expect(member.heartbeats.at(-1)).toMatchObject({ generation: -2, instanceId: 'pod-1' });
   });
 
-  it('waits while its id is in use, and says so by name', async () => {
+  it('waits while its instance id is in use, and names it in the error', async () => {
     await member.start(refusedHeartbeat(111));
     await member.runtime.advance(10_000);
     expect(member.calls).toEqual([]);
@@ -275,7 +275,7 @@ describe('a static member whose broker decides', () => {
     expect(member.calls).toEqual(['assigned 0']);
   });
 
-  it('that was fenced by a classic one of its name ends', async () => {
+  it('fails if a classic member with its instance id fences it', async () => {
     await member.start();
     member.once(refusedHeartbeat(82));
     await member.runtime.advance(INTERVAL_MS);
@@ -284,11 +284,11 @@ describe('a static member whose broker decides', () => {
   });
 });
 
-describe('where the broker does not offer the protocol', () => {
+describe('ConsumerMembership, with a broker that does not support the protocol', () => {
   it.each([
-    ['answers so', refusedHeartbeat(35)],
-    ['has never heard of it', new UnsupportedError('ConsumerGroupHeartbeat')],
-  ])('the membership ends without a trace when the broker %s', async (_, answer) => {
+    ['reports it in the response', refusedHeartbeat(35)],
+    ['does not offer the request', new UnsupportedError('ConsumerGroupHeartbeat')],
+  ])('ends without owning anything if the broker %s', async (_, answer) => {
     const member = await new ConsumerMemberUnderTest().start(answer);
     expect(member.unsupported).toHaveLength(1);
     expect(member.calls).toEqual([]);
@@ -301,32 +301,38 @@ const codes = [...brokerCodes.values()]
   .filter(({ code }) => code !== 0)
   .map(({ code, name }) => [code, name] as const);
 
-describe('no code of the table stops a member silently', () => {
+describe('ConsumerMembership, for each error code of the table', () => {
   const ENDS: Partial<Record<Reaction, string>> = { refuse: 'failed', 'fall-back': 'joining' };
 
-  it.each(codes)('%i %s, again and again, to one that joins', async (errorCode) => {
-    const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
-    await member.runtime.advance(60_000);
-    const reaction = reactionTo('consumerJoin', errorCode);
-    const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
-    expect(member.states.at(-1)).toBe(ended);
-    expect(member.heartbeats.length).toBeLessThan(80);
-    await member.close();
-  });
+  it.each(codes)(
+    'retries or fails, but never stops silently, on code %i %s during the join',
+    async (errorCode) => {
+      const member = await new ConsumerMemberUnderTest().start(refusedHeartbeat(errorCode));
+      await member.runtime.advance(60_000);
+      const reaction = reactionTo('consumerJoin', errorCode);
+      const ended = ENDS[reaction] ?? (reaction.startsWith('lost') ? 'joining' : 'retrying');
+      expect(member.states.at(-1)).toBe(ended);
+      expect(member.heartbeats.length).toBeLessThan(80);
+      await member.close();
+    },
+  );
 
-  it.each(codes)('%i %s, once, to a member', async (errorCode) => {
-    const member = await new ConsumerMemberUnderTest().start();
-    member.once(refusedHeartbeat(errorCode));
-    await member.runtime.advance(30_000);
-    const reaction = reactionTo('consumerHeartbeat', errorCode);
-    const told: Partial<Record<Reaction, string[]>> = {
-      lost: ['lost 0 1', 'assigned 0 1'],
-      'lost-rejoin-as-new': ['lost 0 1', 'assigned 0 1'],
-      'fall-back': ['lost 0 1'],
-      refuse: ['lost 0 1'],
-    };
-    const isSlow = reaction === 'slow-retry' ? [] : (told[reaction] ?? []);
-    expect(member.calls.slice(1)).toEqual(isSlow);
-    await member.close();
-  });
+  it.each(codes)(
+    'keeps or loses its partitions as the error table says after one response with code %i %s',
+    async (errorCode) => {
+      const member = await new ConsumerMemberUnderTest().start();
+      member.once(refusedHeartbeat(errorCode));
+      await member.runtime.advance(30_000);
+      const reaction = reactionTo('consumerHeartbeat', errorCode);
+      const expectedCalls: Partial<Record<Reaction, string[]>> = {
+        lost: ['lost 0 1', 'assigned 0 1'],
+        'lost-rejoin-as-new': ['lost 0 1', 'assigned 0 1'],
+        'fall-back': ['lost 0 1'],
+        refuse: ['lost 0 1'],
+      };
+      const isSlow = reaction === 'slow-retry' ? [] : (expectedCalls[reaction] ?? []);
+      expect(member.calls.slice(1)).toEqual(isSlow);
+      await member.close();
+    },
+  );
 });

@@ -26,24 +26,27 @@ export interface ConsumerMembershipOptions extends GroupSettings {
   readonly rebalanceTimeoutMs: number;
   readonly listener: MembershipListener;
   readonly logger: DriverLogger;
-  /** The broker does not offer the protocol: this membership has ended, and left nothing behind. */
+  /**
+   * Called when the broker does not support the protocol. This membership has then ended and owns
+   * nothing.
+   */
   readonly onUnsupported: (error: Error) => void;
 }
 
-/** After something that should not happen. */
+/** Delay before the membership is restarted after an unexpected error. */
 const RESTART_AFTER_MS = 5_000;
 
 /**
- * Membership by KIP-848. The broker decides who reads what; every heartbeat says what we have, and
- * its answer says what we should have:
+ * Membership by KIP-848. The broker assigns the partitions. Every heartbeat reports the owned
+ * partitions, and its response contains the target assignment:
  *
- *   topics exist ──▶ beats ── answer: more ──▶ onAssigned
- *        ▲            │  ▲─── answer: less ──▶ onRevoked, then a beat at once, without it
- *        │            ├── lost: fenced, unknown, lease over ──▶ onLost ──┐
- *        │            └── closing ──▶ onRevoked ──▶ leave                │
- *        └──────────────────── as a new member ◀─────────────────────────┘
+ *   topics exist ──▶ heartbeats ── response: more ──▶ onAssigned
+ *        ▲            │  ▲─────── response: fewer ──▶ onRevoked, then a heartbeat at once without them
+ *        │            ├── lost: fenced, unknown member, session expired ──▶ onLost ──┐
+ *        │            └── closing ──▶ onRevoked ──▶ leave                            │
+ *        └──────────────────── as a new member ◀─────────────────────────────────────┘
  *
- * What stays is read and committed all the time: nobody waits for anybody else.
+ * Partitions that stay are read and committed all the time: no member waits for another.
  */
 export class ConsumerMembership implements Membership {
   readonly #options: ConsumerMembershipOptions;
@@ -76,7 +79,10 @@ export class ConsumerMembership implements Membership {
     return this.#member?.owns(partition, since) ?? false;
   }
 
-  /** An epoch that is over is told by a code of its own, and tried again with the next one. */
+  /**
+   * Always false: the broker reports an old epoch with a code of its own, and the commit is retried
+   * with the new epoch.
+   */
   mayHaveNewGeneration(): boolean {
     return false;
   }
@@ -99,16 +105,16 @@ export class ConsumerMembership implements Membership {
   }
 
   async #run(): Promise<void> {
-    for (let shouldContinue = true; shouldContinue && !this.#closing;) {
+    for (let shouldContinue = true; shouldContinue && !this.#isClosing;) {
       try {
         shouldContinue = await this.#runMember();
       } catch (error) {
-        shouldContinue = !this.#closing && (await this.#waitToRestart(error as Error));
+        shouldContinue = !this.#isClosing && (await this.#waitToRestart(error as Error));
       }
     }
   }
 
-  /** False when there must not be another time. */
+  /** Runs one member until it ends. Returns false if no other member may follow. */
   async #runMember(): Promise<boolean> {
     this.#status.joining();
     await this.#waitForTopics();
@@ -116,7 +122,7 @@ export class ConsumerMembership implements Membership {
     const end = await member.run(this.#stop.signal);
     if (member.hasJoined) this.#joinBackoff = new JoinBackoff(this.#options.cluster.runtime);
     if (end === 'closed' || end.next === 'rejoin') await this.#leave(member);
-    return end !== 'closed' && !this.#closing && this.#continueAfter(end);
+    return end !== 'closed' && !this.#isClosing && this.#continueAfter(end);
   }
 
   async #waitForTopics(): Promise<void> {
@@ -137,7 +143,9 @@ export class ConsumerMembership implements Membership {
     return (this.#member = new ConsumerGroupMember(parts));
   }
 
-  /** Also of one that has only asked to join: its answer may be on the way. */
+  /**
+   * Leaves the group, also after a join without a response: the response may still be on its way.
+   */
   #leave({ memberId }: ConsumerGroupMember): Promise<void> {
     const { coordinator, groupId, groupInstanceId, logger } = this.#options;
     return leaveConsumerGroup(coordinator, { groupId, memberId, groupInstanceId }, logger);
@@ -154,14 +162,17 @@ export class ConsumerMembership implements Membership {
   }
 
   #fail(error: Error): false {
-    this.#options.logger.error('The membership has ended for good.', { error });
+    this.#options.logger.error('The membership has failed and is not restarted.', { error });
     this.#status.failed(error);
     return false;
   }
 
-  /** False when there must not be another try: there is nothing to pause with, and it would spin. */
+  /**
+   * Returns false if no restart may follow: when the session closes, or when the wait fails and the
+   * loop would spin.
+   */
   async #waitToRestart(error: Error): Promise<boolean> {
-    this.#options.logger.error('The membership met an unexpected error and starts anew.', {
+    this.#options.logger.error('The membership failed with an unexpected error and is restarted.', {
       error,
     });
     this.#status.retrying(error);
@@ -169,11 +180,11 @@ export class ConsumerMembership implements Membership {
       await sleep(this.#options.cluster.runtime, RESTART_AFTER_MS, this.#stop.signal);
       return true;
     } catch (sleepError) {
-      return !this.#closing && this.#fail(sleepError as Error);
+      return !this.#isClosing && this.#fail(sleepError as Error);
     }
   }
 
-  get #closing(): boolean {
+  get #isClosing(): boolean {
     return this.#stop.signal.aborted;
   }
 

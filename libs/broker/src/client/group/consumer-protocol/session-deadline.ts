@@ -5,14 +5,14 @@ import {
   type ClusterClient,
 } from '../../../wire/index.js';
 
-/** What brokers have by default (`group.consumer.session.timeout.ms`). */
+/** Default of the brokers (`group.consumer.session.timeout.ms`). */
 const DEFAULT_SESSION_MS = 45_000;
 const SESSION_TIMEOUT = 'consumer.session.timeout.ms';
 
 /**
- * How long we are a member without an answer: by then the group has given our partitions to
- * others, whether or not we can hear it say so. The broker decides how long that is; one that does
- * not tell is taken to have the usual time.
+ * Watches the time since the last answered heartbeat. After the session timeout, the group has
+ * given the partitions to other members, even if this member was not told. The broker decides on
+ * the timeout; if it cannot be read, its default is used.
  */
 export class SessionDeadline {
   #sessionMs = DEFAULT_SESSION_MS;
@@ -29,7 +29,10 @@ export class SessionDeadline {
     return this.#sessionMs;
   }
 
-  /** The broker counts from when it got the heartbeat, which is after we sent it. */
+  /**
+   * Extends the session from the time of sending: the broker counts from the arrival of the
+   * heartbeat, which is later.
+   */
   extend(sentAt: number): void {
     if (this.#lastSentAt === undefined) void this.#readSessionTimeout();
     this.#lastSentAt = sentAt;
@@ -43,7 +46,10 @@ export class SessionDeadline {
     this.#timer = undefined;
   }
 
-  /** Needs DescribeConfigs on the group, which not everybody has. */
+  /**
+   * Reads the timeout from the broker. This needs DescribeConfigs on the group, which not every
+   * client may use.
+   */
   async #readSessionTimeout(): Promise<void> {
     try {
       const request = describeGroupConfigRequest(this.groupId);

@@ -16,7 +16,10 @@ export interface CheckTopicsOptions {
   readonly logger: DriverLogger;
 }
 
-/** With some of its topics a member joins; without any it would be assigned nothing, so it waits. */
+/**
+ * Checks the topics before a join. A member with some of its topics joins; a member without any
+ * would be assigned nothing, so it waits.
+ */
 export async function checkTopicsExist(
   { cluster: { metadata }, status, logger }: CheckTopicsOptions,
   topics: readonly string[],
@@ -34,6 +37,6 @@ export async function checkTopicsExist(
   const error = missingTopicError(metadata, first);
   if (missing.length === topics.length) return { urgency: 'soon', error };
   status.retrying(error);
-  logger.warn('Some topics do not exist; the others are read until they do.', { missing });
+  logger.warn('Some topics do not exist. The others are read meanwhile.', { missing });
   return undefined;
 }

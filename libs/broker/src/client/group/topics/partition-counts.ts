@@ -3,7 +3,7 @@ import { errorOfCode, type Metadata } from '../../../wire/index.js';
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-/** How many partitions each of these topics has; topics that do not exist are left out. */
+/** Returns the number of partitions of each topic, without topics that do not exist. */
 export function partitionCounts(
   metadata: Metadata,
   topics: readonly string[],
@@ -21,7 +21,7 @@ export function missingTopics(metadata: Metadata, topics: readonly string[]): re
   return topics.filter((topic) => !counts.has(topic));
 }
 
-/** Why the topic cannot be read. */
+/** Returns the reason why the topic cannot be read. */
 export function missingTopicError(metadata: Metadata, topic: string): Error {
   const code = metadata.topic(topic)?.code ?? UNKNOWN_TOPIC_OR_PARTITION;
   return code === 0 || code === UNKNOWN_TOPIC_OR_PARTITION

@@ -6,7 +6,7 @@ import type { ClusterClient } from '../../../wire/index.js';
 export interface TopicWatchOptions {
   readonly cluster: ClusterClient;
   readonly topics: readonly string[];
-  /** What the assignment rests on. */
+  /** Partition counts on which the assignment is based. */
   readonly counts: ReadonlyMap<string, number>;
   readonly refreshMs: number;
   readonly logger: DriverLogger;
@@ -16,8 +16,8 @@ export interface TopicWatchOptions {
 const MISSING_REFRESH = { initialMs: 250, maxMs: 5_000 };
 
 /**
- * Only the leader needs it: it plans for the topics of all members, and only its rejoining makes
- * the group plan anew (a follower that joins again unchanged gets what it had).
+ * Watches the topics of all members. Only the leader needs it: the group is reassigned only when
+ * the leader rejoins. A follower that rejoins without changes gets the same assignment again.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
@@ -51,12 +51,16 @@ export class TopicWatch {
   async #check(): Promise<void> {
     const { cluster, topics, refreshMs, logger, onChange } = this.#options;
     try {
-      // A topic that is missing is asked about each time; of the others, other sessions may have learnt.
+      // Missing topics are requested every time. The others may have been refreshed by other
+      // sessions.
       await cluster.metadata.load(topics, refreshMs / 2);
       const change = this.#stopped ? undefined : this.#findChange();
       if (change !== undefined) return onChange(change);
     } catch (error) {
-      logger.debug('The topics of the group could not be looked up; again later.', { error });
+      logger.debug(
+        'The topics of the group could not be looked up and are looked up again later.',
+        { error },
+      );
     }
     this.#schedule();
   }
@@ -68,9 +72,10 @@ export class TopicWatch {
     for (const topic of topics) {
       const [before, after] = [counts.get(topic) ?? 0, now.get(topic) ?? 0];
       if (before === after) continue;
-      // A broker that has just started answers "unknown" for topics that it has yet to hear of.
+      // A broker that has just started reports topics as unknown until it has received the
+      // metadata.
       if (after === 0 && !this.#missingOnce.has(topic)) missing.add(topic);
-      else return `topic "${topic}" has ${after} partitions, ${before} were planned`;
+      else return `topic "${topic}" has ${after} partitions; the assignment was made for ${before}`;
     }
     this.#missingOnce = missing;
     return undefined;

@@ -1,26 +1,30 @@
 import type { ChurnEvent } from './churn-member.js';
 
-/** For how long a member had a partition, by its own word. */
-export interface Tenure {
+/** Time for which a member owned a partition, by its own events. */
+export interface OwnershipPeriod {
   readonly member: string;
   readonly partition: number;
   readonly from: number;
   readonly to: number;
 }
 
-export interface Story {
+export interface MemberHistory {
   readonly name: string;
   readonly events: readonly ChurnEvent[];
-  /** Of one that was killed. */
+  /** Time at which the member was killed. */
   readonly endedAt?: number;
 }
 
-export function tenuresOf({ name, events, endedAt = Infinity }: Story): readonly Tenure[] {
+export function ownershipPeriods({
+  name,
+  events,
+  endedAt = Infinity,
+}: MemberHistory): readonly OwnershipPeriod[] {
   const begun = new Map<number, number>();
-  const tenures: Tenure[] = [];
+  const periods: OwnershipPeriod[] = [];
   const end = (partition: number, to: number): void => {
     const from = begun.get(partition);
-    if (from !== undefined) tenures.push({ member: name, partition, from, to });
+    if (from !== undefined) periods.push({ member: name, partition, from, to });
     begun.delete(partition);
   };
   for (const event of events) {
@@ -30,12 +34,14 @@ export function tenuresOf({ name, events, endedAt = Infinity }: Story): readonly
       else end(partition, event.at);
   }
   for (const partition of [...begun.keys()]) end(partition, endedAt);
-  return tenures;
+  return periods;
 }
 
-/** Two members with one partition at the same time. */
-export function overlaps(tenures: readonly Tenure[]): readonly (readonly [Tenure, Tenure])[] {
-  const inOrder = tenures.toSorted((left, right) => left.from - right.from);
+/** Returns the pairs of members that owned one partition at the same time. */
+export function overlappingPeriods(
+  periods: readonly OwnershipPeriod[],
+): readonly (readonly [OwnershipPeriod, OwnershipPeriod])[] {
+  const inOrder = periods.toSorted((left, right) => left.from - right.from);
   return inOrder.flatMap((earlier, index) =>
     inOrder
       .slice(index + 1)

@@ -10,7 +10,7 @@ import { kafkajs } from '@nest-event-bus/broker/kafkajs';
 export const ascending = (numbers: readonly number[]): number[] =>
   numbers.toSorted((left, right) => left - right);
 
-export interface OurMemberOptions extends Pick<
+export interface DriverMemberOptions extends Pick<
   ConsumerOptions,
   'groupId' | 'assignors' | 'groupProtocol' | 'groupInstanceId'
 > {
@@ -19,17 +19,17 @@ export interface OurMemberOptions extends Pick<
   readonly logger?: DriverLogger;
 }
 
-/** One of ours, which reads and commits all the time. */
-export class OurMember {
-  readonly told: string[] = [];
-  /** As `partition:offset`, once for each time it came. */
+/** A member that uses this driver; it reads and commits all the time. */
+export class DriverMember {
+  readonly calls: string[] = [];
+  /** Delivered records as `partition:offset`, one entry per delivery. */
   readonly records: string[] = [];
-  readonly troubles: Error[] = [];
+  readonly errors: Error[] = [];
   readonly session: ConsumerSession;
   readonly #driver: BrokerDriver;
   readonly #topic: string;
 
-  constructor({ brokers, logger, topic, ...options }: OurMemberOptions) {
+  constructor({ brokers, logger, topic, ...options }: DriverMemberOptions) {
     this.#topic = topic;
     this.#driver = kafkajs({ brokers, ...(logger ? { logger } : {}) });
     this.session = this.#driver.consumer({
@@ -39,7 +39,7 @@ export class OurMember {
       ...options,
     });
     this.session.onStatus((status) => {
-      if ('error' in status) this.troubles.push(status.error);
+      if ('error' in status) this.errors.push(status.error);
     });
   }
 
@@ -48,16 +48,16 @@ export class OurMember {
   }
 
   async start(): Promise<void> {
-    const tell =
+    const record =
       (what: string) =>
       (partitions: readonly { partition: number }[]): void =>
-        void this.told.push(
+        void this.calls.push(
           [what, ...ascending(partitions.map((each) => each.partition))].join(' '),
         );
     await this.session.start({
-      onAssigned: tell('assigned'),
-      onRevoked: tell('revoked'),
-      onLost: tell('lost'),
+      onAssigned: record('assigned'),
+      onRevoked: record('revoked'),
+      onLost: record('lost'),
     });
     void this.#read().catch(() => undefined);
   }
@@ -71,7 +71,7 @@ export class OurMember {
     try {
       await this.session.commit([{ topic: this.#topic, partition, offset }]);
     } catch (error) {
-      // It went meanwhile: whoever owns it now does it again.
+      // The partition was revoked meanwhile, so its new owner handles the record again.
       if (!(error instanceof FencedError)) throw error;
     }
   }
@@ -86,10 +86,10 @@ export class OurMember {
   }
 }
 
-/** The numbers behind `what` in all that was told. */
-export const numbersOf = (told: readonly string[], what: string): number[] =>
+/** Returns the partition numbers of all calls with this name. */
+export const numbersOf = (calls: readonly string[], what: string): number[] =>
   ascending(
-    told
+    calls
       .filter((line) => line.split(' ')[0] === what)
       .flatMap((line) => line.split(' ').slice(1).map(Number)),
   );
