@@ -300,5 +300,5 @@ export const createConsumingSession: ConsumingSessionFactory = (options) =>
   new SupervisedSession(options);
 
 function closed(id: string): ClosedError {
-  return new ClosedError(`The intake session "${id}" was closed.`);
+  return new ClosedError(`The session "${id}" was closed.`);
 }
