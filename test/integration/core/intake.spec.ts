@@ -233,11 +233,11 @@ describeWithKafka('the intake on a real broker', ({ brokers }) => {
     await stage.createTopic(1);
     await stage.write(30);
     let failures = 0;
-    const first = await stage.start(brokers, async ({ record, redeliveries }) => {
+    const first = await stage.start(brokers, async ({ record, history: { redeliveries } }) => {
       await sleep(realRuntime, 20);
       if (record.offset !== 5 || redeliveries === 3) return succeeded;
       failures++;
-      return { kind: 'failed', error: new Error('not yet') };
+      return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('not yet') };
     });
     await eventually(() => (first.offsets[0]?.length ?? 0) > 15);
     const report = await first.intake.close({ drainMs: 5_000 });

@@ -3,7 +3,7 @@ import { within, type Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import { ContainerUnresponsiveException } from '../errors/container-errors.js';
 import type { DrainReport, ConsumingSession } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { SessionView } from './health/container-status.js';
 import { failuresOf, throwIfAny } from './shutdown/collect-failures.js';

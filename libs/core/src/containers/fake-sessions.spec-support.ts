@@ -8,7 +8,7 @@ import type {
   ConsumingSession,
   ConsumingStatus,
 } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 
 export const DRAINED: DrainReport = { complete: true, abandoned: [] };

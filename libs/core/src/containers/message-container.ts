@@ -2,7 +2,7 @@ import { ClosedError, type DriverLogger } from '@nest-event-bus/broker';
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import { asError } from '../errors/as-error.js';
 import type { RecordCounts, ConsumingSession } from '../consuming/session/consuming-session.js';
-import type { Decision, DecisionPlace } from '../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../model/outcomes/decision.js';
 import type { PauseReason } from '../consuming/pauses/pause-reason.js';
 import type { CircuitBreakerSlot } from './container-registration.js';
 import { AccumulatedCounts } from './health/container-counts.js';

@@ -1,9 +1,12 @@
 import { sleep } from '@nest-event-bus/broker/runtime';
 import { succeeded, type Outcome } from '../../model/outcomes/outcome.js';
+import { aRememberedFailure } from '../../model/outcomes/outcomes.spec-support.js';
 import { ConsumingTestBed } from '../session/consuming-test-bed.spec-support.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
   error: new Error('no'),
   ...rest,
 });
@@ -14,7 +17,7 @@ async function livesOf(outcomes: readonly Outcome[]) {
   await testBed.write(1);
   const seen: object[] = [];
   const at: number[] = [];
-  await testBed.started(({ redeliveries, failures, calls }) => {
+  await testBed.started(({ history: { redeliveries, failures, calls } }) => {
     at.push(testBed.runtime.monotonic());
     seen.push({ redeliveries, failures, calls });
     return outcomes[seen.length - 1] ?? succeeded;
@@ -47,21 +50,17 @@ describe('what a delivery knows of those before it', () => {
 it('keeps the summary of the latest failure over later redeliveries', async () => {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
-  const failureSummary = { since: 7, fingerprint: 'f' };
-  const outcomes = [
-    failed({ failureSummary }),
-    { kind: 'handed-back' } as const,
-    failed({ attempts: 0 }),
-  ];
+  const report = aRememberedFailure();
+  const outcomes = [failed({ report }), { kind: 'handed-back' } as const, failed({ attempts: 0 })];
   const seen: unknown[] = [];
-  await testBed.started(({ failureSummary }) => {
-    seen.push(failureSummary);
+  await testBed.started(({ history: { lastFailure } }) => {
+    seen.push(lastFailure);
     return outcomes[seen.length - 1] ?? succeeded;
   });
   await testBed.until(() => seen.length > outcomes.length);
   await testBed.untilCommitted(1);
   await testBed.end();
-  expect(seen).toEqual([undefined, failureSummary, failureSummary, failureSummary]);
+  expect(seen).toEqual([undefined, report, report, report]);
 });
 
 describe('a failure with a delay of its own', () => {
@@ -87,7 +86,7 @@ describe('the start of the retry budget', () => {
     await testBed.writeKeys(['a', 'a', 'a']);
     const taken: number[] = [];
     const member = await testBed.started(
-      async ({ readySince = Number.NaN }) => {
+      async ({ readySince }) => {
         taken.push(Math.round(testBed.runtime.monotonic() - readySince));
         await sleep(testBed.runtime, 3_000);
         return succeeded;

@@ -1,22 +1,29 @@
-import type { Delivery, RecordDecision } from '../../model/outcomes/delivery.js';
+import type { RecordDecision } from '../../model/outcomes/decision.js';
+import type { DeliveryHistory } from '../../model/outcomes/delivery-history.js';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
+import { aFailure, aRememberedFailure } from '../../model/outcomes/outcomes.spec-support.js';
 import { ConsumingTestBed, TOPIC } from '../session/consuming-test-bed.spec-support.js';
 
 const PARTITION = { topic: TOPIC, partition: 0 };
 const error = new Error('exhausted');
 
+const awaiting = (): Outcome =>
+  aFailure({ reason: 'awaiting-decision', error, report: aRememberedFailure() });
+
 /** Starts with three records. Only an operator lets the second one pass. */
 async function stuckAtSecond(onDecided: (decision: RecordDecision) => Outcome = () => succeeded) {
   const testBed = await ConsumingTestBed.of(2);
   await testBed.write(3);
-  const deliveries: Pick<Delivery, 'decision' | 'redeliveries'>[] = [];
+  const deliveries: Pick<DeliveryHistory, 'decision' | 'redeliveries'>[] = [];
   let isMended = false;
-  const { session, offsets } = await testBed.started(({ record, decision, redeliveries }) => {
-    if (record.partition === 1 || record.offset !== 1) return succeeded;
-    deliveries.push({ decision, redeliveries });
-    if (decision) return onDecided(decision);
-    return isMended ? succeeded : { kind: 'failed', error, until: 'decided' };
-  });
+  const { session, offsets } = await testBed.started(
+    ({ record, history: { decision, redeliveries } }) => {
+      if (record.partition === 1 || record.offset !== 1) return succeeded;
+      deliveries.push({ decision, redeliveries });
+      if (decision) return onDecided(decision);
+      return isMended ? succeeded : awaiting();
+    },
+  );
   await testBed.until(() => session.status.partitionPauses.length > 0);
   return { testBed, session, offsets, deliveries, mend: () => void (isMended = true) };
 }
@@ -71,7 +78,10 @@ describe('a partition whose record waits for a decision', () => {
   });
 
   it('keeps the decision until it was carried out', async () => {
-    const answers: Outcome[] = [{ kind: 'failed', error }, { kind: 'handed-back' }];
+    const answers: Outcome[] = [
+      { kind: 'failed', reason: 'redeliver', attempts: 1, error },
+      { kind: 'handed-back' },
+    ];
     const { testBed, session, deliveries } = await stuckAtSecond(
       () => answers.shift() ?? succeeded,
     );
@@ -84,11 +94,7 @@ describe('a partition whose record waits for a decision', () => {
   });
 
   it('replaces the decision by a later one', async () => {
-    const { testBed, session, deliveries, mend } = await stuckAtSecond(() => ({
-      kind: 'failed',
-      error,
-      until: 'decided',
-    }));
+    const { testBed, session, deliveries, mend } = await stuckAtSecond(awaiting);
     session.decide(PARTITION, 'dead-letter');
     await testBed.until(() => deliveries.length === 2 && session.status.partitionPauses.length > 0);
     mend();
@@ -137,7 +143,7 @@ describe('a partition whose record waits for a decision', () => {
   it('waits again at its next owner', async () => {
     const { testBed, session } = await stuckAtSecond();
     await testBed.done(session.close());
-    const next = await testBed.started(() => ({ kind: 'failed', error, until: 'decided' }));
+    const next = await testBed.started(awaiting);
     await testBed.until(() => next.session.status.partitionPauses.length > 0);
     expect(next.offsets(0)).toEqual([1]);
     expect(next.session.decide(PARTITION, 'skip')).toBe(true);
@@ -146,11 +152,19 @@ describe('a partition whose record waits for a decision', () => {
 });
 
 describe('a partition whose record is redelivered after a backoff', () => {
-  const backingOff = async (outcome: Outcome = { kind: 'failed', error, delayMs: 600_000 }) => {
+  const backingOff = async (
+    outcome: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error,
+      delayMs: 600_000,
+    },
+  ) => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(3);
     const decisions: (RecordDecision | undefined)[] = [];
-    const { session, offsets } = await testBed.started(({ record, decision }) => {
+    const { session, offsets } = await testBed.started(({ record, history: { decision } }) => {
       if (record.offset !== 1) return succeeded;
       decisions.push(decision);
       return decision ? succeeded : outcome;
@@ -193,7 +207,13 @@ describe('a partition whose record is redelivered after a backoff', () => {
   });
 
   it('accepts a decision about a record whose handler was not called', async () => {
-    const outcome: Outcome = { kind: 'failed', error, attempts: 0, delayMs: 600_000 };
+    const outcome: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      error,
+      attempts: 0,
+      delayMs: 600_000,
+    };
     const { testBed, session } = await backingOff(outcome);
     expect(session.decide({ ...PARTITION, offset: 1 }, 'skip')).toBe(true);
     await testBed.untilCommitted(3);
@@ -230,10 +250,12 @@ describe('a partition whose record is redelivered after a backoff', () => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.write(1);
     let calls = 0;
-    const { session } = await testBed.started(async ({ decision }) => {
+    const { session } = await testBed.started(async ({ history: { decision } }) => {
       if (++calls > 1 && !decision)
         await new Promise<void>((resolve) => testBed.runtime.setTimer(resolve, 5_000));
-      return decision ? succeeded : { kind: 'failed', error, delayMs: 1_000 };
+      return decision
+        ? succeeded
+        : { kind: 'failed', reason: 'redeliver', attempts: 1, error, delayMs: 1_000 };
     });
     await testBed.until(() => calls === 2);
     await Promise.race([session.pause('circuit'), testBed.runtime.advance(100)]);

@@ -1,6 +1,7 @@
 import { VirtualRuntime } from '@nest-event-bus/broker/runtime';
 import { type KeyQueue, KeyQueues } from './key-queues.js';
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 function queues() {
@@ -10,7 +11,7 @@ function queues() {
     const until = runtime.monotonic() + (waitMs ?? 0);
     const wait = { reason: 'backoff', until } as const;
     const past = waitMs === undefined ? FIRST_DELIVERY : { ...FIRST_DELIVERY, wait };
-    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0);
+    return new LaneDelivery(recordsOf(offset)[0]!, past, 0, 0, undefined);
   };
   const onWait = ({ record }: LaneDelivery): void => void waits.push(record.offset);
   const all = new KeyQueues({ runtime, onReady: () => undefined, onWait });

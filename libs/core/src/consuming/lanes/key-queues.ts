@@ -1,6 +1,6 @@
 import type { Backoff, Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import type { LaneDelivery } from './lane-delivery.js';
-import type { RecordWait } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
 /** Records without a key share the key null, so they stay in order among themselves. */
 export type Key = string | number | null;

@@ -14,7 +14,8 @@ import {
 } from './lane-parts.js';
 import { PartitionLane } from './partition-lane.js';
 import { waitForPreviousHandlers } from '../session/previous-handlers.js';
-import { type RecordWait, WaitingRecords } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
+import { WaitingRecords } from './waiting-records.js';
 
 /**
  * Maximal distance of completed records beyond a gap. Without metadata, all of them would be

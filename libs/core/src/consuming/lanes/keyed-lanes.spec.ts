@@ -17,6 +17,8 @@ import { PartitionProgress } from '../commits/partition-progress.js';
 
 const failed = (rest: object = {}): Outcome => ({
   kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
   error: new Error('no'),
   ...rest,
 });
@@ -231,7 +233,7 @@ describe('a record by key that fails', () => {
   it('is redelivered with its history, after a longer backoff each time', async () => {
     const seen: object[] = [];
     const at: number[] = [];
-    const keys = await Keys.of(['a'], ({ redeliveries, failures, calls }) => {
+    const keys = await Keys.of(['a'], ({ history: { redeliveries, failures, calls } }) => {
       seen.push({ redeliveries, failures, calls });
       at.push(keys.testBed.runtime.monotonic());
       return seen.length < 3 ? failed({ attempts: 2 }) : seen.length < 4 ? handedBack : succeeded;
@@ -306,8 +308,8 @@ describe('a record by key that fails', () => {
   });
 
   it('pauses its partition if it waits for a decision, the lowest offset first', async () => {
-    const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, decision }) => {
-      if (record.offset < 2) return decision ? succeeded : failed({ until: 'decided' });
+    const keys = await Keys.of(['a', 'b', 'c', 'a'], ({ record, history: { decision } }) => {
+      if (record.offset < 2) return decision ? succeeded : failed({ reason: 'awaiting-decision' });
       return undefined;
     });
     const { session } = await keys.start();
@@ -377,7 +379,7 @@ describe('a record that waits while others go on', () => {
   });
 
   it('is shown as a delay if it was handed back, without a warning', async () => {
-    const keys = await Keys.of(['a', 'b'], ({ record, redeliveries }) => {
+    const keys = await Keys.of(['a', 'b'], ({ record, history: { redeliveries } }) => {
       return record.offset + redeliveries > 0
         ? succeeded
         : { kind: 'handed-back', delayMs: 600_000 };
@@ -581,7 +583,7 @@ describe('an internal error in a partition by key', () => {
   );
 
   it('does no harm while no handler runs', async () => {
-    const keys = await Keys.of(['a'], ({ redeliveries }) =>
+    const keys = await Keys.of(['a'], ({ history: { redeliveries } }) =>
       redeliveries > 0 ? succeeded : failed({ delayMs: 5_000 }),
     );
     await keys.start();

@@ -21,9 +21,14 @@ export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
 
 export function missingOutcome(): Outcome {
   const error = new TypeError('The processor gave no outcome for the record: it counts as failed.');
-  return { kind: 'failed', error };
+  return redelivered(error);
 }
 
 export function failedOutcome(thrown: unknown): Outcome {
-  return { kind: 'failed', error: asError(thrown) };
+  return redelivered(asError(thrown));
+}
+
+/** The processor itself is broken, so the record is delivered again until it works. */
+function redelivered(error: Error): Outcome {
+  return { kind: 'failed', reason: 'redeliver', error, attempts: 1 };
 }

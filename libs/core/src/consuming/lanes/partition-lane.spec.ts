@@ -74,7 +74,7 @@ describe('PartitionLane', () => {
   it('rewinds to the failed record, and gives later ones back', () => {
     const error = new Error('no');
     const bench = new LaneTestBed((offset) =>
-      offset === 1 ? { kind: 'failed', error } : succeeded,
+      offset === 1 ? { kind: 'failed', reason: 'redeliver', attempts: 1, error } : succeeded,
     );
     const lane = bench.lane();
     lane.enqueue(recordsOf(0, 1, 2), 0, 3, 0);
@@ -86,7 +86,12 @@ describe('PartitionLane', () => {
   });
 
   it('skips at once what completed behind the failed record, when that one is done', async () => {
-    const failed: Outcome = { kind: 'failed', error: new Error('no') };
+    const failed: Outcome = {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    };
     const answers = [[succeeded, failed, succeeded], [succeeded]];
     const bench = new LaneTestBed(undefined, () => answers.shift() ?? []);
     const lane = bench.lane();
@@ -106,7 +111,7 @@ describe('PartitionLane', () => {
     #answer = new Deferred<readonly Outcome[]>();
     readonly bench = new LaneTestBed(undefined, (slice) => {
       this.calls.push(slice.map(({ record }) => record.offset));
-      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal!));
+      this.signals.push(...slice.slice(0, 1).map(({ waitSignal }) => waitSignal));
       return this.#answer.promise;
     });
     readonly signals: AbortSignal[] = [];
@@ -203,7 +208,12 @@ describe('PartitionLane', () => {
     const segments = new Segments();
     const { bench, lane } = segments;
     segments.start(0, 1, 2, 3);
-    await segments.answer(succeeded, { kind: 'failed', error: new Error('no') });
+    await segments.answer(succeeded, {
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    });
     expect(bench.pauses).toMatchObject([{ kind: 'failed' }]);
     expect([lane.tracker.watermark, lane.tracker.next, lane.backlog]).toEqual([1, 1, 0]);
     expect(bench.counters.counts).toMatchObject({ failed: 1, handedBack: 2, inFlight: 0 });

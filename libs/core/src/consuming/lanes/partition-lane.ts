@@ -10,8 +10,15 @@ import type { Outcome } from '../../model/outcomes/outcome.js';
 import { isOutcome, missingOutcome } from './outcome-guards.js';
 import type { DeliveryAbortedException } from '../../errors/delivery-errors.js';
 import { DueWait } from './due-wait.js';
-import type { Decision } from '../../model/outcomes/delivery.js';
-import { LaneDelivery, FIRST_DELIVERY, type DeliveryHistory } from './lane-delivery.js';
+import type { Decision } from '../../model/outcomes/decision.js';
+import {
+  afterFailure,
+  afterHandBack,
+  FIRST_DELIVERY,
+  withDecision,
+  type DeliveryHistory,
+} from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import type { LanePause, LaneParts, UnfinishedResult } from './lane-parts.js';
 import type { OffsetTracker } from '../commits/offset-tracker.js';
 import { partitionName } from './partition-name.js';
@@ -137,8 +144,7 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
 
   /** Sets the decision about a record whose partition waited for it. */
   decide(offset: number, decision: Decision): void {
-    const { decision: _, ...history } = this.historyOf(offset);
-    this.#histories.set(offset, decision === 'retry' ? history : { ...history, decision });
+    this.#histories.set(offset, withDecision(this.historyOf(offset), decision));
   }
 
   /** Stops handing out. Pending records are dropped, and read again from `tracker.next` on. */
@@ -266,15 +272,15 @@ export abstract class PartitionLane implements TopicPartition, Assignment {
         if (this.#histories.size > 0) this.#histories.delete(offset);
         return undefined;
       case 'failed': {
-        const { error, delayMs, until } = outcome;
-        this.#histories.set(offset, delivery.historyAfter(outcome));
-        if (until === 'decided') return { kind: 'undecided', error, offset };
-        return { kind: 'failed', error, ...(delayMs !== undefined && { delayMs }) };
+        this.#histories.set(offset, afterFailure(delivery.history, outcome));
+        const { error, delayMs } = outcome;
+        return outcome.reason === 'awaiting-decision'
+          ? { kind: 'undecided', error, offset }
+          : { kind: 'failed', error, delayMs };
       }
       case 'handed-back': {
-        const { delayMs } = outcome;
-        this.#histories.set(offset, delivery.historyAfter());
-        return { kind: 'handed-back', ...(delayMs !== undefined && { delayMs }) };
+        this.#histories.set(offset, afterHandBack(delivery.history));
+        return { kind: 'handed-back', delayMs: outcome.delayMs };
       }
     }
   }

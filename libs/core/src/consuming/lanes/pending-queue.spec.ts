@@ -1,9 +1,10 @@
-import { LaneDelivery, FIRST_DELIVERY } from './lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from './lane-delivery.js';
 import { PendingQueue } from './pending-queue.js';
 import { recordsOf } from '../session/lane-test-bed.spec-support.js';
 
 const delivery = (offset: number): LaneDelivery =>
-  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0);
+  new LaneDelivery(recordsOf(offset)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
 describe('PendingQueue', () => {
   it('keeps the order of the log, even if it is never empty', () => {

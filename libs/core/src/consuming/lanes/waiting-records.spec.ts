@@ -1,4 +1,5 @@
-import { type RecordWait, WaitingRecords } from './waiting-records.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
+import { WaitingRecords } from './waiting-records.js';
 
 const failed = (message: string): RecordWait => ({
   reason: 'backoff',

@@ -1,14 +1,6 @@
-import type { PauseReason } from '../pauses/pause-reason.js';
+import type { RecordWait } from '../../model/outcomes/delivery-history.js';
 
-export type WaitReason = Extract<PauseReason, 'backoff' | 'delay'>;
-
-/** Delay before a record is redelivered. */
-export interface RecordWait {
-  readonly reason: WaitReason;
-  /** End of the wait by the monotonic clock. */
-  readonly until: number;
-  readonly error?: Error;
-}
+export type WaitReason = RecordWait['reason'];
 
 export interface FailedRecord {
   readonly offset: number;

@@ -103,7 +103,9 @@ describe('LaneGate', () => {
 
   it('fetches again from where the lane goes on, not from after a record that was given back', async () => {
     const bench = new LaneTestBed((offset) =>
-      offset === 5 ? { kind: 'failed', error: new Error('no') } : succeeded,
+      offset === 5
+        ? { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') }
+        : succeeded,
     );
     const lane = bench.lane(5);
     lane.enqueue(recordsOf(5, 6), 0, 2, 0);

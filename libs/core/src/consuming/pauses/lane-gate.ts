@@ -8,7 +8,7 @@ import {
 import type { Runtime, Timer } from '@nest-event-bus/broker/runtime';
 import { FailingPartitions } from '../session/failing-partitions.js';
 import type { PartitionPause } from '../session/consuming-session.js';
-import type { Decision } from '../../model/outcomes/delivery.js';
+import type { Decision } from '../../model/outcomes/decision.js';
 import type { UndecidedRecord } from '../lanes/lane-parts.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { PartitionLane } from '../lanes/partition-lane.js';

@@ -7,7 +7,7 @@ import type {
 import type { Runtime } from '@nest-event-bus/broker/runtime';
 import type { AckMode } from '../../model/states/ack-mode.js';
 import type { ListenerType } from '../../model/states/listener-type.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { RecordProcessor } from '../../model/outcomes/outcome.js';
 import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { LingeringHandlers } from './lingering-handlers.js';

@@ -1,8 +1,10 @@
-import { LaneDelivery, FIRST_DELIVERY } from '../lanes/lane-delivery.js';
+import { FIRST_DELIVERY } from '../../model/outcomes/delivery-history.js';
+import { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LingeringHandlers, type HandlerOwner } from './lingering-handlers.js';
 import { recordsOf } from './lane-test-bed.spec-support.js';
 
-const deliver = (): LaneDelivery => new LaneDelivery(recordsOf(0)[0]!, FIRST_DELIVERY, 0, 0);
+const deliver = (): LaneDelivery =>
+  new LaneDelivery(recordsOf(0)[0]!, FIRST_DELIVERY, 0, 0, undefined);
 
 const sessionWith = (partition: string, delivery: LaneDelivery): HandlerOwner => ({
   runningOn: (asked) => (asked === partition ? [delivery] : []),

@@ -8,7 +8,7 @@ import { type AbortCause, DeliveryAbortedException } from '../../errors/delivery
 import type { HandlerSlots } from '../lanes/handler-slots.js';
 import type { HandlerWatch } from './handler-watch.js';
 import type { DrainReport, ConsumingSessionOptions, PartitionPause } from './consuming-session.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { LaneDelivery } from '../lanes/lane-delivery.js';
 import { LaneGate } from '../pauses/lane-gate.js';
 import type { Lanes } from '../lanes/lanes.js';

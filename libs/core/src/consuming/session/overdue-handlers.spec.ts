@@ -242,7 +242,8 @@ describe('a member stays in its group', () => {
     const member = await testBed.started(
       ({ record }) => {
         if (isFree) return succeeded;
-        if (why === 'backoff') return { kind: 'failed', error: new Error('no luck') };
+        if (why === 'backoff')
+          return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no luck') };
         if (why === 'delay') return { kind: 'handed-back', delayMs: longMs };
         if (why === 'full' && record.offset % 2 === 0)
           return { kind: 'handed-back', delayMs: longMs };

@@ -252,7 +252,7 @@ class RandomHistory {
   }
 
   /** Checks a record that reaches its handler. */
-  #begin(member: Member, { record, redeliveries, signal, waitSignal }: Delivery): AssignmentRecord {
+  #begin(member: Member, { record, history, signal, waitSignal }: Delivery): AssignmentRecord {
     const { partition, offset } = record;
     const where = `${partition}:${offset}`;
     const assignment = member.assignments.get(partition);
@@ -264,7 +264,7 @@ class RandomHistory {
       this.#complain(`${where} came again, although it is recorded as done`);
     if ([...member.pauses.values()].includes(true)) this.#complain(`${where} came in a pause`);
     if (signal.aborted || waitSignal?.aborted) this.#complain(`${where} was called off`);
-    if (redeliveries > 0) this.redelivered++;
+    if (history.redeliveries > 0) this.redelivered++;
     this.#check(member);
     return assignment;
   }
@@ -276,7 +276,8 @@ class RandomHistory {
 
   #verdict(): Outcome | undefined {
     const chance = this.testBed.runtime.random();
-    if (chance < 0.01) return { kind: 'failed', error: new Error('no luck') };
+    if (chance < 0.01)
+      return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no luck') };
     if (chance < 0.015) return { kind: 'handed-back', delayMs: this.#upTo(50) };
     return undefined;
   }

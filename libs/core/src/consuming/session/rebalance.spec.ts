@@ -176,13 +176,18 @@ describe('a rebalance', () => {
     const redeliveries: number[] = [];
     const first = await testBed.started(
       (delivery) => {
-        redeliveries.push(delivery.redeliveries);
-        return { kind: 'failed', error: new Error('no') };
+        redeliveries.push(delivery.history.redeliveries);
+        return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') };
       },
       { settings: { failureBackoff: { initialMs: 300_000, maxMs: 300_000 } } },
     );
     await testBed.until(() => first.handled.length === 1);
-    const second = await testBed.started(() => ({ kind: 'failed', error: new Error('no') }));
+    const second = await testBed.started(() => ({
+      kind: 'failed',
+      reason: 'redeliver',
+      attempts: 1,
+      error: new Error('no'),
+    }));
     await testBed.done(second.session.close());
     await testBed.until(() => first.handled.length + second.handled.length === 3);
     expect(new Set(redeliveries)).toEqual(new Set([0]));

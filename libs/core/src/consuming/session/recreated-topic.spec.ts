@@ -57,7 +57,7 @@ describe('a topic that is deleted and created again while it is read', () => {
     await testBed.recreate();
     await testBed.write(7);
     await testBed.runtime.advance(5_000);
-    gate.resolve({ kind: 'failed', error: new Error('not now') });
+    gate.resolve({ kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('not now') });
     await testBed.untilCommitted(7);
     expect(member.offsets()).toEqual([0, ...upTo(7)]);
     expect(member.log.filter(({ message }) => message.includes('went with'))).toMatchObject([

@@ -3,7 +3,12 @@ import { Deferred } from '@nest-event-bus/broker/runtime';
 import { type Outcome, succeeded } from '../../model/outcomes/outcome.js';
 import { ConsumingTestBed, reconciles, upTo, watched } from './consuming-test-bed.spec-support.js';
 
-const failed = (message = 'no'): Outcome => ({ kind: 'failed', error: new Error(message) });
+const failed = (message = 'no'): Outcome => ({
+  kind: 'failed',
+  reason: 'redeliver',
+  attempts: 1,
+  error: new Error(message),
+});
 
 describe('a consuming session', () => {
   let testBed: ConsumingTestBed;
@@ -113,7 +118,7 @@ describe('a consuming session', () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(6);
       const redeliveries: number[] = [];
-      const member = await testBed.started(({ record, redeliveries: again }) => {
+      const member = await testBed.started(({ record, history: { redeliveries: again } }) => {
         if (record.offset !== 3) return succeeded;
         redeliveries.push(again);
         return again < 2 ? failed('not yet') : succeeded;
@@ -143,7 +148,7 @@ describe('a consuming session', () => {
     ])('counts as failed when the processor %s', async (_, misbehave) => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(3);
-      const member = await testBed.started(({ record, redeliveries }) =>
+      const member = await testBed.started(({ record, history: { redeliveries } }) =>
         record.offset === 1 && redeliveries === 0 ? misbehave() : succeeded,
       );
       await testBed.untilCommitted(3);
@@ -155,7 +160,7 @@ describe('a consuming session', () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const tries: [number, number][] = [];
-      await testBed.started(({ record, redeliveries }) => {
+      await testBed.started(({ record, history: { redeliveries } }) => {
         tries.push([record.offset, testBed.runtime.monotonic()]);
         return redeliveries < 6 ? failed() : succeeded;
       });
@@ -178,7 +183,7 @@ describe('a consuming session', () => {
           process: () => failed(),
           processSlice: (slice) => {
             slices.push(slice.map(({ record }) => record.offset));
-            return slice.map(({ record: { offset }, redeliveries }) =>
+            return slice.map(({ record: { offset }, history: { redeliveries } }) =>
               offset % 2 === 1 && redeliveries === 0 ? failed() : succeeded,
             );
           },
@@ -195,7 +200,7 @@ describe('a consuming session', () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(2);
       const at: number[] = [];
-      const member = await testBed.started(({ record, redeliveries }) => {
+      const member = await testBed.started(({ record, history: { redeliveries } }) => {
         if (record.offset === 1) return succeeded;
         at.push(testBed.runtime.monotonic());
         return redeliveries === 0 ? { kind: 'handed-back', delayMs: 7_000 } : succeeded;
@@ -284,7 +289,7 @@ describe('a consuming session', () => {
     it('is not ended by the backoff of a partition', async () => {
       testBed = await ConsumingTestBed.of(1);
       await testBed.write(1);
-      const member = await testBed.started(({ redeliveries }) =>
+      const member = await testBed.started(({ history: { redeliveries } }) =>
         redeliveries === 0 ? failed() : succeeded,
       );
       await testBed.until(() => member.session.counts.failed === 1);

@@ -6,7 +6,7 @@ import {
 } from '@nest-event-bus/broker';
 import { Backoff, Deferred, sleep } from '@nest-event-bus/broker/runtime';
 import { asError } from '../../errors/as-error.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import { HandlerOverdueException } from '../../errors/delivery-errors.js';
 import { HandlerWatch } from './handler-watch.js';
 import type {

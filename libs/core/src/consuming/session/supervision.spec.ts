@@ -280,7 +280,7 @@ describe('SupervisedSession', () => {
     await testBed.write(3);
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
     const gate = new Deferred<Outcome>();
-    const member = await testBed.started(({ record, redeliveries }) =>
+    const member = await testBed.started(({ record, history: { redeliveries } }) =>
       record.offset === 1 && redeliveries === 0 ? gate.promise : succeeded,
     );
     await testBed.until(() => member.session.status.partitionPauses.length > 0);
@@ -288,7 +288,7 @@ describe('SupervisedSession', () => {
     testBed.broker.faults.corrupt({ topic: 't', partition: 0 }, 3);
     // The record is read again a second later, so that its answer and the end of the 30 s cross.
     testBed.broker.faults.delayAnswers({ operation: 'fetch' }, 3_000, { times: 1 });
-    gate.resolve({ kind: 'failed', error: new Error('no') });
+    gate.resolve({ kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('no') });
     await testBed.untilCommitted(6);
     expect(member.offsets()).toEqual([0, 1, 1, 2, 3, 4, 5]);
   });

@@ -4,7 +4,7 @@ import type { TopicBindingProperties } from '../../config/properties/topic-bindi
 import { asError } from '../../errors/as-error.js';
 import { ConfigurationValidationException } from '../../errors/configuration-validation-exception.js';
 import { NoRecordWaitsException } from '../../errors/container-errors.js';
-import type { Decision, DecisionPlace } from '../../model/outcomes/delivery.js';
+import type { Decision, DecisionPlace } from '../../model/outcomes/decision.js';
 import type { RecordHandler } from '../../model/extension-points/record-handler.js';
 import type { ShutdownGate } from '../shutdown/shutdown-gate.js';
 import { assertBindingName } from './binding-name.js';
