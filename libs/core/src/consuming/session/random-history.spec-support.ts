@@ -8,28 +8,27 @@ import type {
 } from '@nest-event-bus/broker';
 import { memory } from '@nest-event-bus/broker/memory';
 import { sleep } from '@nest-event-bus/broker/runtime';
-import fc from 'fast-check';
 import type { Delivery } from '../../model/outcomes/delivery.js';
 import { decodeMetadata } from '../commits/commit-metadata.js';
 import type { Processing } from './consuming-session.js';
 import { isFinal, type Outcome, succeeded } from '../../model/outcomes/outcome.js';
-import { BufferLimit } from '../lanes/buffer-limit.js';
+import type { BufferLimit } from '../lanes/buffer-limit.js';
 import type { PauseReason } from '../pauses/pause-reason.js';
 import {
   type SessionUnderTest,
-  ConsumingTestBed,
+  type ConsumingTestBed,
   reconciles,
   upTo,
 } from './consuming-test-bed.spec-support.js';
 
-const PARTITIONS = 3;
-const RECORDS = 400;
+export const PARTITIONS = 3;
+export const RECORDS = 400;
 const REASONS = ['operator', 'circuit', 'routing'] as const satisfies readonly PauseReason[];
-const MAX_POLL_MS = 2_000;
+export const MAX_POLL_MS = 2_000;
 /**
  * Limit of all buffered bytes: a few records per partition, or as many as maxPollRecords allows.
  */
-const LITTLE_MEMORY = 25_000;
+export const LITTLE_MEMORY = 25_000;
 
 /**
  * An assignment of a partition to a session, as the driver reports it. Outcomes after its end do
@@ -88,9 +87,9 @@ function beyond(offset: number, metadata: string | null): readonly number[] {
   return runs.flatMap(({ from, to }) => upTo(to - from, from));
 }
 
-const KEYS = 15;
+export const KEYS = 15;
 /** Keys of the records of every partition. Some records have none. */
-const keyOf = (offset: number): string | null =>
+export const keyOf = (offset: number): string | null =>
   offset % 11 === 0 ? null : `${(offset * 7) % KEYS}`;
 
 interface Member extends SessionUnderTest {
@@ -100,21 +99,21 @@ interface Member extends SessionUnderTest {
   readonly pauses: Map<PauseReason, boolean>;
 }
 
-type Mode = Processing['by'] | 'slices';
+export type Mode = Processing['by'] | 'slices';
 
-interface Step {
+export interface Step {
   readonly kind: (typeof STEPS)[number];
   readonly pick: number;
   readonly ms: number;
 }
 
-const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
+export const STEPS = ['pause', 'resume', 'join', 'leave', 'silence', 'refuse', 'wait'] as const;
 
 /**
  * Members that join, leave, pause, lose their broker and fail at random. Every broken promise is
  * recorded.
  */
-class RandomHistory {
+export class RandomHistory {
   readonly broken: string[] = [];
   readonly members: Member[] = [];
   redelivered = 0;
@@ -362,54 +361,3 @@ class RandomHistory {
 }
 
 /** Runs a whole history, from the first record to the last. */
-async function lived(mode: Mode, seed: number, steps: readonly Step[]): Promise<RandomHistory> {
-  const testBed = await ConsumingTestBed.of(PARTITIONS, { seed });
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await testBed.writeKeys(upTo(RECORDS).map(keyOf), partition);
-  const bufferLimit = new BufferLimit(() => (seed % 2 === 0 ? LITTLE_MEMORY : Infinity), 0);
-  const life = new RandomHistory(testBed, mode, bufferLimit);
-  life.add('MANUAL_IMMEDIATE');
-  life.add('MANUAL');
-  for (const step of steps) await life.take(step);
-  life.resumeAll();
-  await testBed.until(() => life.missing === 0 || life.broken.length > 0);
-  expect(life.broken).toEqual([]);
-  // Ends handlers that have outlived their assignments.
-  await testBed.runtime.advance(3 * MAX_POLL_MS);
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    expect(await testBed.committed(partition)).toBe(RECORDS);
-  for (const { session } of life.members) {
-    expect(reconciles(session.counts)).toBe(true);
-    expect(session.counts.inFlight).toBe(0);
-  }
-  await testBed.end();
-  expect(life.broken).toEqual([]);
-  return life;
-}
-
-describe('a group with random failures, pauses, losses and rebalances', () => {
-  const step = fc.record<Step>({
-    kind: fc.constantFrom(...STEPS),
-    pick: fc.nat(59),
-    ms: fc.nat(300),
-  });
-  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
-
-  it.each<Mode>(['partition', 'slices', 'key', 'none'])(
-    'handles every record in order by %s, and never commits past an unfinished one',
-    async (mode) => {
-      let [redelivered, late] = [0, 0];
-      await fc.assert(
-        fc.asyncProperty(fc.nat(), steps, async (seed, course) => {
-          const life = await lived(mode, seed, course);
-          redelivered += life.redelivered;
-          late += life.late;
-        }),
-        // Shrinking would take minutes.
-        { numRuns: 12, endOnFailure: true },
-      );
-      expect(Math.min(redelivered, late)).toBeGreaterThan(0);
-    },
-    120_000,
-  );
-});
