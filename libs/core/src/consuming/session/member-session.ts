@@ -136,10 +136,11 @@ export class MemberSession implements LaneObserver, Membership {
 
   /** Applies the pause reasons of the session, and commits what is done. */
   async pause(): Promise<void> {
+    const { lanes } = this.parts;
     this.#gate.update();
-    for (const lane of this.parts.lanes)
+    for (const lane of lanes)
       if (lane.isPaused) lane.abortWaits(new DeliveryAbortedException('paused'));
-    await this.flush();
+    await this.#committer.flush([...lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
   resume(): void {
@@ -155,10 +156,6 @@ export class MemberSession implements LaneObserver, Membership {
 
   partitionPauses(): readonly PartitionPause[] {
     return this.#gate.pauses();
-  }
-
-  flush(): Promise<boolean> {
-    return this.#committer.flush([...this.parts.lanes], FINAL_COMMIT_TIMEOUT_MS);
   }
 
   /**
