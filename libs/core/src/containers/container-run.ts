@@ -44,7 +44,7 @@ export class ContainerRun {
     readonly sessions: readonly ConsumingSession[],
     private readonly options: ContainerRunOptions,
   ) {
-    this.#subscriptions = sessions.map((session) => session.onStatus(() => options.onStatus()));
+    this.#subscriptions = sessions.map((session) => session.onStatusChange(options.onStatus));
     this.joined = Promise.all(sessions.map((session) => this.#join(session))).then(() => undefined);
     this.joined.catch(() => undefined);
   }

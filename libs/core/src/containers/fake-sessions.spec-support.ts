@@ -38,7 +38,7 @@ export class FakeSession implements ConsumingSession {
     slicesCut: 0,
     membershipsGivenUp: 0,
   };
-  readonly #listeners = new Set<(status: ConsumingStatus) => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #closed = new Deferred<never>();
   #status: Omit<ConsumingStatus, 'pauses'>;
 
@@ -76,7 +76,7 @@ export class FakeSession implements ConsumingSession {
   /** Changes the status, as a broker or handlers would. */
   becomes(change: Partial<ConsumingStatus>): void {
     this.#status = { ...this.#status, since: this.options.runtime.now(), ...change };
-    for (const listener of this.#listeners) listener(this.status);
+    for (const listener of this.#listeners) listener();
   }
 
   async start(): Promise<void> {
@@ -125,7 +125,7 @@ export class FakeSession implements ConsumingSession {
     return report;
   }
 
-  onStatus(listener: (status: ConsumingStatus) => void): () => void {
+  onStatusChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }

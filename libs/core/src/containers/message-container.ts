@@ -165,6 +165,7 @@ export class MessageContainer {
   }
 
   #publishStatus(): void {
+    if (this.#listeners.size === 0) return;
     const { status } = this;
     for (const listener of this.#listeners) {
       try {

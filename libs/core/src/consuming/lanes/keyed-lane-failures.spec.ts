@@ -147,7 +147,7 @@ describe('a record that waits while others go on', () => {
       const member = await keys.start({ processing: { by, maxConcurrency: 8 } });
       const { session } = member;
       const told = jest.fn();
-      session.onStatus(told);
+      session.onStatusChange(told);
       await keys.testBed.writeKeys(['a', 'b', 'c']);
       await keys.testBed.until(() => keys.begun.length === 3);
       const waits = { topic: TOPIC, partition: 0, reasons: ['backoff'], error: new Error('no') };
@@ -258,7 +258,7 @@ describe('a record that waits while others go on', () => {
     const keys = new Keys(await ConsumingTestBed.of(1), () => succeeded);
     const { session } = await keys.start();
     const told = jest.fn();
-    session.onStatus(told);
+    session.onStatusChange(told);
     await keys.testBed.writeKeys(upTo(200).map(String));
     await keys.testBed.untilCommitted(200);
     expect(told).not.toHaveBeenCalled();

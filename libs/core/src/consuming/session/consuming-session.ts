@@ -160,7 +160,7 @@ export interface ConsumingSession {
    */
   close(options?: { readonly drainMs?: number }): Promise<DrainReport>;
   readonly status: ConsumingStatus;
-  onStatus(listener: (status: ConsumingStatus) => void): () => void;
+  onStatusChange(listener: () => void): () => void;
   readonly counts: RecordCounts;
 }
 

@@ -106,7 +106,7 @@ export class SupervisedSession implements ConsumingSession {
     return this.#counters.counts;
   }
 
-  onStatus(listener: (status: ConsumingStatus) => void): () => void {
+  onStatusChange(listener: () => void): () => void {
     return this.#statusPublisher.subscribe(listener);
   }
 

@@ -381,10 +381,11 @@ describe('SupervisedSession', () => {
     testBed = await ConsumingTestBed.of(1);
     const member = testBed.session();
     const states: string[] = [];
-    member.session.onStatus(() => {
+    member.session.onStatusChange(() => {
       throw new Error('listener');
     });
-    const stop = member.session.onStatus(({ state }) => {
+    const stop = member.session.onStatusChange(() => {
+      const { state } = member.session.status;
       if (states.at(-1) !== state) states.push(state);
     });
     await testBed.done(member.session.start());

@@ -9,7 +9,7 @@ import type { ConsumingSession } from '../../consuming/session/consuming-session
  */
 const SLOT_TIMEOUT_MS = 100;
 
-type Joining = Pick<ConsumingSession, 'start' | 'onStatus'>;
+type Joining = Pick<ConsumingSession, 'start' | 'status' | 'onStatusChange'>;
 
 /**
  * Limits how many sessions begin to join at the same time. Hundreds at once would overload the
@@ -32,8 +32,8 @@ export class JoinSlots {
     await this.#enter(signal);
     const release = once(() => this.#leave());
     const timer = this.runtime.setTimer(release, SLOT_TIMEOUT_MS, { background: true });
-    const unsubscribe = session.onStatus(({ state }) => {
-      if (state === 'retrying') release();
+    const unsubscribe = session.onStatusChange(() => {
+      if (session.status.state === 'retrying') release();
     });
     try {
       if (signal.aborted) throw closedBeforeJoin();
