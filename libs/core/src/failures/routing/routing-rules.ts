@@ -18,14 +18,14 @@ import { destinationOf } from './destination-of.js';
 
 export interface RoutingParts {
   readonly binding: ResolvedBinding;
-  /** Where the records come from: 0 is the main topic. */
+  /** The tier of the records: 0 is the main topic. */
   readonly tier: number;
   readonly classifier: BindingClassifier;
   /** Absent if the binding has no circuit breaker. */
   readonly breaker: Pick<CircuitBreaker, 'state'> | undefined;
 }
 
-/** One failed delivery on its way to a destination. Classifiers and fault rules are asked at most once. */
+/** A failed delivery, with everything that the rules look at. The classifier and the fault rules run at most once. */
 export class FailureCase {
   #fault: { readonly rule: FaultRule | undefined } | undefined;
   #classification: FailureClassification | undefined;
@@ -47,10 +47,10 @@ export class FailureCase {
   }
 
   /**
-   * What the handler needs is down, and a circuit breaker decides when it is tried again: an outage
-   * must not empty the main topic into the retry topics. If the circuit stays closed although this
-   * record alone has given it enough calls to judge by, the other records are well, and the failure
-   * is the record's own.
+   * A dependency of the handler is down, and a circuit breaker decides when it is called again: an
+   * outage must not empty the main topic into the retry topics. If the circuit stays closed although
+   * this record alone has given it enough calls to judge by, the other records are well, and the
+   * failure is the record's own.
    */
   get isOutage(): boolean {
     const { breaker, binding } = this.parts;
@@ -78,7 +78,7 @@ interface RoutingRule {
   readonly decide: (failure: FailureCase) => Destination | undefined;
 }
 
-/** In this order: the first rule that answers decides. */
+/** The policy of the router. The first rule that answers decides. */
 const ROUTING_RULES: readonly RoutingRule[] = [
   { name: 'a record that a guard refused stays', decide: refusedByGuard },
   { name: 'a record that its handler gave up is dead-lettered', decide: handlerGaveUp },
@@ -89,7 +89,7 @@ const ROUTING_RULES: readonly RoutingRule[] = [
   { name: 'a poison record is dead-lettered', decide: poison },
 ];
 
-/** Where the failed record goes. What no rule decides follows the classification of its error. */
+/** Decides where a failed record goes. If no rule answers, the classification of the error decides. */
 export function decideDestination(failure: FailureCase): Destination {
   for (const { decide } of ROUTING_RULES) {
     const destination = decide(failure);
@@ -138,7 +138,7 @@ function batchFailure(failure: FailureCase): Destination | undefined {
   }
 }
 
-/** With PAUSE_PARTITION the order is worth a stop: the record then counts as one that had all its calls. */
+/** Does not apply with PAUSE_PARTITION, where the record counts as one that had all its calls. */
 function budgetExceeded({ failed, binding, classification }: FailureCase): Destination | undefined {
   const { retry, orderingMode, strictExhaustion } = binding;
   if (failed.reason !== 'budget-exceeded' || retry.onBudgetExceeded !== 'DLT') return undefined;

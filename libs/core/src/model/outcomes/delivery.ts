@@ -7,7 +7,7 @@ export interface Delivery {
   readonly record: BrokerRecord;
   /** The earlier deliveries of the record in this assignment. */
   readonly history: DeliveryHistory;
-  /** When its slice began, or its own turn came where records run side by side: milliseconds since 1970. Never before the record was due. */
+  /** The start of its slice, or of its own turn if records run in parallel: milliseconds since 1970. Never before the record was due. */
   readonly receivedAt: number;
   /** The same by the monotonic clock. The retry budget counts from here. */
   readonly readySince: number;
@@ -28,6 +28,6 @@ export interface Delivery {
    * back); a running handler goes on.
    */
   readonly waitSignal: AbortSignal;
-  /** Whether `waitSignal` is aborted, without creating it: nothing may begin any more. */
+  /** Reads whether `waitSignal` is aborted, without creating it. No further step may begin then. */
   readonly isCancelled: boolean;
 }
