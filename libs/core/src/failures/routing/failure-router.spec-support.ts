@@ -25,7 +25,7 @@ export const failed = (given: Partial<Failure> = {}): Failure =>
     error: new Error('down'),
     attempts: 3,
     ...given,
-  }) as Failure;
+  });
 
 export const dependencyIsDown = (): Error =>
   Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
