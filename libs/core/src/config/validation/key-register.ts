@@ -168,14 +168,14 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
     'circuitBreaker.slowCallRateThreshold',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/resilience-decorator.spec.ts'),
+  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/breaker-around-retries.spec.ts'),
   binding(
     'circuitBreaker.waitDurationInOpenStateMs',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
   binding(
     'circuitBreaker.slidingWindowSize',
-    'pipeline/resilience/sliding-circuit-breaker.spec.ts',
+    'pipeline/resilience/sliding-circuit-breaker-model.spec.ts',
   ),
   binding(
     'circuitBreaker.minimumNumberOfCalls',
