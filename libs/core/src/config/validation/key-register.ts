@@ -168,15 +168,15 @@ export const KEY_REGISTER: readonly RegisteredKey[] = deepFreeze([
     'circuitBreaker.slowCallRateThreshold',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding('circuitBreaker.slowCallDurationMs', 'pipeline/resilience/breaker-around-retries.spec.ts'),
+  binding(
+    'circuitBreaker.slowCallDurationMs',
+    'pipeline/resilience/breaker-around-retries.spec.ts',
+  ),
   binding(
     'circuitBreaker.waitDurationInOpenStateMs',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
   ),
-  binding(
-    'circuitBreaker.slidingWindowSize',
-    'pipeline/resilience/sliding-circuit-breaker-model.spec.ts',
-  ),
+  binding('circuitBreaker.slidingWindowSize', '../test/failures/circuit-breaker.spec.ts'),
   binding(
     'circuitBreaker.minimumNumberOfCalls',
     'pipeline/resilience/sliding-circuit-breaker.spec.ts',
