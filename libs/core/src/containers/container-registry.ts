@@ -18,12 +18,12 @@ export interface PublishedBinding {
   readonly topic: string;
 }
 
-/** What becomes of a registration. What is left out stays as it was. */
+/** Changes of a registration. Members that are left out stay as they were. */
 export interface StateUpdate {
   readonly state?: ContainerState;
   readonly pauses?: readonly BindingPause[];
   readonly lastCommand?: LastCommand;
-  /** undefined takes it away. */
+  /** undefined removes the error. */
   readonly startFailure?: Error | undefined;
 }
 
@@ -36,7 +36,9 @@ export type RegistryChange =
     }
   | { readonly kind: 'unregistered'; readonly registration: ContainerRegistration };
 
-/** All bindings of this process by `cluster:name`. It holds and finds them; LifecycleManager alone updates their state. */
+/**
+ * Holds all bindings of this process by `cluster:name`. Only LifecycleManager updates their state.
+ */
 export class ContainerRegistry {
   readonly #registrations = new Map<string, ContainerRegistration>();
   #published: readonly PublishedBinding[] = [];
@@ -55,7 +57,7 @@ export class ContainerRegistry {
     this.#emit({ kind: 'registered', registration: frozen });
   }
 
-  /** Forgets the binding and returns what it was. Its containers go on: whoever calls this owns them now. */
+  /** Removes the binding and returns it. Its containers keep running, and the caller owns them. */
   unregister(ref: BindingRef): ContainerRegistration {
     const registration = this.require(ref);
     this.#registrations.delete(registration.key);
@@ -63,7 +65,7 @@ export class ContainerRegistry {
     return registration;
   }
 
-  /** A bare name finds its binding on whatever cluster it is, and throws where it is on several. */
+  /** Finds a binding. A bare name matches on any cluster, and throws if it is ambiguous. */
   get(ref: BindingRef): ContainerRegistration | undefined {
     if (typeof ref !== 'string') return this.#registrations.get(bindingKey(ref.cluster, ref.name));
     const found = this.listAll().filter(({ bindingName }) => bindingName === ref);
@@ -90,7 +92,7 @@ export class ContainerRegistry {
     );
   }
 
-  /** Several bindings may read one topic, each in a group of its own. */
+  /** Finds all bindings of a topic. Each reads it in a group of its own. */
   getByTopic(topic: string): readonly ContainerRegistration[] {
     return Object.freeze(this.listAll().filter(({ config }) => config.topic === topic));
   }
@@ -109,7 +111,7 @@ export class ContainerRegistry {
     return this.#published.filter((binding) => !this.#registrations.has(keyOf(binding)));
   }
 
-  /** Replaces the record in one step, tells the listeners and returns the new one. */
+  /** Replaces the registration in one step, notifies the listeners and returns the new one. */
   updateState(ref: BindingRef, update: StateUpdate): ContainerRegistration {
     const previous = this.require(ref);
     const state = update.state ?? previous.state;

@@ -63,7 +63,7 @@ export function ownershipReport(findings: RoundFindings): OwnershipReport {
     figures: {
       seed: settings.seed,
       incidents: findings.order.join(', '),
-      'session time-out ms': settings.sessionTimeoutMs,
+      'session timeout ms': settings.sessionTimeoutMs,
       written: findings.written,
       'read after the restart': findings.readAfterwards.length,
       duplicates: completeness.duplicates,

@@ -13,7 +13,7 @@ import type { RoundSettings } from './round-settings.js';
 import { SeededRandom } from './seeded-random.js';
 import { ownersOf, ownershipPeriodsOf } from './ownership-periods.js';
 
-type Incident = 'newcomer' | 'kill' | 'leave';
+type Incident = 'join' | 'kill' | 'leave';
 
 const PARTITIONS = 6;
 const HEARTBEAT_MS = 300;
@@ -24,10 +24,10 @@ const REBALANCE_EXTRA_MS = 20_000;
 
 /** The new member finds three members, or two: one never hands over its partitions, and one is slow. */
 const ORDERS: readonly [readonly Incident[], ...(readonly Incident[])[]] = [
-  ['newcomer', 'kill', 'leave'],
-  ['newcomer', 'leave', 'kill'],
-  ['kill', 'newcomer', 'leave'],
-  ['leave', 'newcomer', 'kill'],
+  ['join', 'kill', 'leave'],
+  ['join', 'leave', 'kill'],
+  ['kill', 'join', 'leave'],
+  ['leave', 'join', 'kill'],
 ];
 
 /**
@@ -97,7 +97,7 @@ export class OwnershipRound {
 
   async #happen(incident: Incident): Promise<void> {
     switch (incident) {
-      case 'newcomer':
+      case 'join':
         return this.#newMember();
       case 'kill':
         return this.#member(this.#roles.killed).kill();
@@ -116,9 +116,9 @@ export class OwnershipRound {
       milliseconds: LONG_REVOCATION_MS,
     });
     const before = never.events.length;
-    this.#join('newcomer');
+    this.#join('join');
     await eventually(() => never.events.slice(before).some(({ kind }) => kind === 'revoking'), {
-      description: 'the newcomer to cause a rebalance',
+      description: 'the new member to cause a rebalance',
       timeoutMs: REBALANCE_EXTRA_MS,
     });
     const refusedAt = realRuntime.monotonic();

@@ -241,7 +241,7 @@ describeWithKafka('A consuming session on a real broker', ({ brokers }) => {
       return { kind: 'failed', reason: 'redeliver', attempts: 1, error: new Error('not yet') };
     });
     await eventually(() => (first.offsets[0]?.length ?? 0) > 15);
-    const report = await first.session.drain(5_000);
+    const report = await first.session.close({ drainMs: 5_000 });
     expect(report).toEqual({ complete: true, abandoned: [] });
     const done = (first.offsets[0] as number[]).at(-1) as number;
     expect(await scenario.committed()).toBe(done + 1);
@@ -323,7 +323,7 @@ describeWithCluster(
       proxy().swallow('toClient');
       const startedAt = realRuntime.monotonic();
       await running.session.pause('operator');
-      const report = await running.session.drain(500);
+      const report = await running.session.close({ drainMs: 500 });
       await running.session.close();
       expect(realRuntime.monotonic() - startedAt).toBeLessThan(20_000);
       expect(report).toMatchObject({ complete: false, abandoned: [{ partition: 0, offset: 99 }] });

@@ -11,7 +11,7 @@ const failed = (rest: object = {}): Outcome => ({
   ...rest,
 });
 
-/** One record, and what its handler says about it each time; then it succeeds. */
+/** Handles one record with these outcomes, then with a success. */
 async function livesOf(outcomes: readonly Outcome[]) {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
@@ -29,7 +29,7 @@ async function livesOf(outcomes: readonly Outcome[]) {
 }
 
 describe('what a delivery knows of those before it', () => {
-  it('is how many there were, how many of them failed, and by how many calls', async () => {
+  it('counts redeliveries, failures and handler calls', async () => {
     const { seen } = await livesOf([
       failed({ attempts: 3 }),
       { kind: 'handed-back' },
@@ -40,14 +40,14 @@ describe('what a delivery knows of those before it', () => {
       { redeliveries: 0, failures: 0, calls: 0 },
       { redeliveries: 1, failures: 1, calls: 3 },
       { redeliveries: 2, failures: 1, calls: 3 },
-      // No call was made, so nothing is held against it.
+      // The handler was not called, so no failure is counted.
       { redeliveries: 3, failures: 1, calls: 3 },
       { redeliveries: 4, failures: 2, calls: 4 },
     ]);
   });
 });
 
-it('remembers the report of the latest failure, whatever comes in between', async () => {
+it('keeps the summary of the latest failure over later redeliveries', async () => {
   const testBed = await ConsumingTestBed.of(1);
   await testBed.write(1);
   const report = aRememberedFailure();
@@ -63,8 +63,8 @@ it('remembers the report of the latest failure, whatever comes in between', asyn
   expect(seen).toEqual([undefined, report, report, report]);
 });
 
-describe('a failure that says when its record is to come again', () => {
-  it('is heard; one that does not, is backed off', async () => {
+describe('a failure with a delay of its own', () => {
+  it('is redelivered after that delay, and otherwise after the backoff', async () => {
     const { waits } = await livesOf([
       failed({ delayMs: 7_000 }),
       failed({ delayMs: 20 }),
@@ -77,11 +77,11 @@ describe('a failure that says when its record is to come again', () => {
   });
 });
 
-describe('the time from which the budget of a delivery counts', () => {
+describe('the start of the retry budget', () => {
   it.each([
     ['partition', [0, 3_000, 6_000]],
     ['key', [0, 0, 0]],
-  ] as const)('by %s: the begin of its slice, or its own', async (by, expected) => {
+  ] as const)('is the start of the slice or of the wait, by %s', async (by, expected) => {
     const testBed = await ConsumingTestBed.of(1);
     await testBed.writeKeys(['a', 'a', 'a']);
     const taken: number[] = [];

@@ -2,6 +2,7 @@ import type { TopicPartition } from '@nest-event-bus/broker';
 import type { Backoff, Runtime } from '@nest-event-bus/broker/runtime';
 import type { CommittingMember } from '../../model/records/assignment.js';
 import type { Outcome, RecordProcessor } from '../../model/outcomes/outcome.js';
+import type { Committer } from '../commits/committer.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { ConsumingSettings } from '../session/consuming-session.js';
 import type { LaneDelivery } from './lane-delivery.js';
@@ -30,10 +31,6 @@ export type UndecidedRecord = Extract<UnfinishedResult, { kind: 'undecided' }>;
 
 /** Receives the events of a lane. */
 export interface LaneObserver {
-  /** Called when completed records are not committed yet. */
-  onProgress(lane: PartitionLane): void;
-  /** Resolves when everything completed by now is committed, or when this session will never commit it. */
-  whenStored(lane: PartitionLane): Promise<void>;
   /** Called when the partition must pause. The lane is at the first record that is delivered again. */
   onPause(lane: PartitionLane, pause: LanePause): void;
   /** Called when some records begin to wait while others go on, or when none waits any more. */
@@ -76,9 +73,10 @@ export interface LaneParts {
   readonly bufferLimit: BufferLimit;
   readonly progress: ProgressParts;
   readonly sessionIndex: number;
+  readonly committer: Pick<Committer, 'request' | 'whenStored'>;
   readonly observer: LaneObserver;
   readonly membership?: Membership;
-  /** Handlers of earlier assignments of the partition that still run in this process. */
+  /** Running handlers of earlier assignments of this partition, in this process. */
   readonly previousHandlers: readonly LaneDelivery[];
 }
 

@@ -14,7 +14,7 @@ const KINDS: ReadonlySet<unknown> = new Set<Outcome['kind']>([
   'handed-back',
 ]);
 
-/** Whatever a processor gives back: only a known word may move the watermark. */
+/** Checks the kind, since a processor may return anything and only a known kind may move the watermark. */
 export function isOutcome(outcome: Outcome | undefined): outcome is Outcome {
   return outcome?.kind === 'succeeded' || KINDS.has(outcome?.kind);
 }

@@ -10,8 +10,8 @@ const sessionWith = (partition: string, delivery: LaneDelivery): HandlerOwner =>
   runningOn: (asked) => (asked === partition ? [delivery] : []),
 });
 
-describe('the handlers that the next owner of a partition waits for', () => {
-  it('are those that outlived their assignment, until they end', async () => {
+describe('LingeringHandlers', () => {
+  it('contains handlers that outlived their assignment, until they end', async () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     handlers.add('t-0', [delivery]);
@@ -21,7 +21,7 @@ describe('the handlers that the next owner of a partition waits for', () => {
     expect(handlers.of('t-0')).toEqual([]);
   });
 
-  it('and those of a session that has not heard yet that it lost the partition', () => {
+  it('contains handlers of a session that does not know yet that it lost the partition', () => {
     const handlers = new LingeringHandlers();
     const delivery = deliver();
     const loser = sessionWith('t-0', delivery);
@@ -33,7 +33,7 @@ describe('the handlers that the next owner of a partition waits for', () => {
     expect(handlers.of('t-0')).toEqual([]);
   });
 
-  it('are known to every container that reads the same partitions in the same group', () => {
+  it('is shared by all containers that read the same partitions in the same group', () => {
     const process = new LingeringHandlers();
     const delivery = deliver();
     process.within('default shop').add('t-0', [delivery]);
