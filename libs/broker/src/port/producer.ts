@@ -17,6 +17,11 @@ export interface ProducerOptions {
   readonly maxRequestBytes?: number;
   /** The time from `send` to the end of the last attempt. Default 120 s. */
   readonly deliveryTimeoutMs?: number;
+  /**
+   * The time that a record waits for a topic of which the brokers say that it does not exist. Default:
+   * `deliveryTimeoutMs`. Brokers that do not answer are waited for until that deadline.
+   */
+  readonly missingTopicTimeoutMs?: number;
   /** The timeout of one request. Default 30 s. */
   readonly requestTimeoutMs?: number;
   /** The compression, from the driver's `capabilities.compressions`. Default `'none'`. */

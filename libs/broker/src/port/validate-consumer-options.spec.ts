@@ -93,6 +93,7 @@ describe('validateProducerOptions', () => {
       maxRequestBytes: 1024 * 1024,
       deliveryTimeoutMs: 120_000,
       requestTimeoutMs: 30_000,
+      missingTopicTimeoutMs: 120_000,
       compression: 'none',
       idempotent: true,
       transactionTimeoutMs: 60_000,

@@ -14,6 +14,7 @@ const PRODUCER_KEYS = [
   'maxRequestBytes',
   'deliveryTimeoutMs',
   'requestTimeoutMs',
+  'missingTopicTimeoutMs',
   'compression',
   'idempotent',
   'transactionalId',
@@ -64,7 +65,10 @@ export function validateProducerOptions(
 
 function sendTimeouts(
   options: ProducerOptions,
-): Pick<ResolvedProducerOptions, 'deliveryTimeoutMs' | 'requestTimeoutMs'> {
+): Pick<
+  ResolvedProducerOptions,
+  'deliveryTimeoutMs' | 'requestTimeoutMs' | 'missingTopicTimeoutMs'
+> {
   const deliveryTimeoutMs = integer(
     'producer.deliveryTimeoutMs',
     options.deliveryTimeoutMs ??
@@ -80,7 +84,16 @@ function sendTimeouts(
     throw new InvalidOptionError(
       `producer.requestTimeoutMs (${requestTimeoutMs}) is longer than producer.deliveryTimeoutMs (${deliveryTimeoutMs}), which contains it. Lower the first or raise the second.`,
     );
-  return { deliveryTimeoutMs, requestTimeoutMs };
+  const missingTopicTimeoutMs = integer(
+    'producer.missingTopicTimeoutMs',
+    options.missingTopicTimeoutMs ?? deliveryTimeoutMs,
+    0,
+  );
+  if (missingTopicTimeoutMs > deliveryTimeoutMs)
+    throw new InvalidOptionError(
+      `producer.missingTopicTimeoutMs (${missingTopicTimeoutMs}) is longer than producer.deliveryTimeoutMs (${deliveryTimeoutMs}), which contains it. Lower the first or raise the second.`,
+    );
+  return { deliveryTimeoutMs, requestTimeoutMs, missingTopicTimeoutMs };
 }
 
 function transactionOptions(

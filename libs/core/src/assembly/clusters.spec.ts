@@ -47,7 +47,7 @@ describe('Clusters.producer()', () => {
     const { clusters, made } = clustersWith();
     const producer = clusters.producer('default');
     expect(clusters.producer('default')).toBe(producer);
-    expect(made).toEqual([GENERAL_PRODUCER]);
+    expect(made).toEqual([{ ...GENERAL_PRODUCER, missingTopicTimeoutMs: 1_000 }]);
     await clusters.close();
   });
 
@@ -64,7 +64,7 @@ describe('Clusters.producer()', () => {
     clusters.producer('default');
     clusters.durableProducer('default');
     expect(made).toEqual([
-      { ...GENERAL_PRODUCER, ...own },
+      { ...GENERAL_PRODUCER, missingTopicTimeoutMs: 1_000, ...own },
       expect.objectContaining(DURABLE_PRODUCER),
     ]);
     await clusters.close();

@@ -33,14 +33,22 @@ const DURABLE: ProducerOptions = {
   bufferBytes: LARGEST_RECORD,
 };
 
+/** Time for the metadata of a new topic to reach all brokers. */
+const MISSING_TOPIC_TIMEOUT_MS = 1_000;
+
 /**
- * Limits the request timeout to the delivery timeout, since one request must not outlast the whole
+ * Fails early if the topic of an event does not exist, because a request of the application waits for the
+ * result. Limits the request timeout to the delivery timeout, since one request must not outlast the whole
  * delivery.
  */
 function generalOptions({ producer }: ResolvedCluster): ProducerOptions {
   const options = { ...GENERAL_PRODUCER, ...producer };
   const { requestTimeoutMs, deliveryTimeoutMs } = options;
-  return { ...options, requestTimeoutMs: Math.min(requestTimeoutMs, deliveryTimeoutMs) };
+  return {
+    ...options,
+    requestTimeoutMs: Math.min(requestTimeoutMs, deliveryTimeoutMs),
+    missingTopicTimeoutMs: Math.min(MISSING_TOPIC_TIMEOUT_MS, deliveryTimeoutMs),
+  };
 }
 
 /** The clusters of the application by alias: each has its own driver, credentials and producers. */

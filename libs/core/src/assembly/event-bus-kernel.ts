@@ -85,7 +85,9 @@ export class EventBusKernel {
       prepareBinding: (...binding) => builder.prepareFrom(...binding),
       isDisabled: () => (this.#settings.options?.enabled ?? 'enabled') !== 'enabled',
     });
-    this.publisher = new EventPublisher(publishTargets(this.#settings, registry, builder.formats));
+    this.publisher = new EventPublisher(
+      publishTargets(this.#settings, registry, builder.formats, this.#topics),
+    );
     this.shutdown = new ShutdownCoordinator({ ...parts, lifecycle });
     const { metrics } = EVENTBUS_DEFAULTS;
     this.metrics = new EventBusMetrics(

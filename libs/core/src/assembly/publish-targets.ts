@@ -4,6 +4,7 @@ import type { ContainerRegistry } from '../containers/container-registry.js';
 import { bindingNameOf, type BindingRef } from '../model/states/binding-ref.js';
 import type { PayloadFormats } from '../pipeline/decoding/payload-formats.js';
 import type { PublishTarget } from '../publisher/event-publisher.js';
+import type { TopicChecks } from '../topics/topic-checks.js';
 import type { BusSettings } from './bus-settings.js';
 
 /** Resolves a binding to its publish target: topic, serializer, and the producer of its cluster. */
@@ -11,6 +12,7 @@ export function publishTargets(
   settings: BusSettings,
   registry: ContainerRegistry,
   formats: PayloadFormats,
+  topics: Pick<TopicChecks, 'whenCreated'>,
 ): (ref: BindingRef) => PublishTarget {
   return (ref) => {
     const { clusters, options } = settings.require(`publish to binding '${bindingNameOf(ref)}'`);
@@ -22,7 +24,9 @@ export function publishTargets(
     const { name, topic, typeFrom, cluster } = binding;
     const { serializer } = formats.of(binding);
     const producer = (): ProducerSession => clusters.producer(cluster);
-    return { binding: name, topic, typeFrom, serializer, producer };
+    const target = { binding: name, topic, typeFrom, serializer, producer };
+    if (binding.provisioning !== 'create') return target;
+    return { ...target, created: () => topics.whenCreated(binding) };
   };
 }
 

@@ -19,7 +19,7 @@ export class EventBusNotReadyException extends EventBusException {
 
   constructor(operation: string) {
     super(
-      `Cannot ${operation}: the event bus has not read its options yet. It does so when the application is initialised (app.init(), app.listen()): use it from onApplicationBootstrap on, not in constructors.`,
+      `Cannot ${operation}: the event bus has not read its options yet. It does so when the application is initialised (app.init(), app.listen()): use it from onModuleInit on, not in constructors or factories of providers.`,
     );
   }
 }

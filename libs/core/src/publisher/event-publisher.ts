@@ -21,6 +21,8 @@ export interface PublishTarget {
   readonly serializer: Serializer;
   /** Returns the producer. Throws if the bus is closed. */
   readonly producer: () => ProducerSession;
+  /** Resolves when the topic was created. Left out if the bus does not create it. */
+  readonly created?: () => Promise<void>;
 }
 
 export interface PublishOptions {
@@ -67,6 +69,7 @@ export class EventPublisher {
       timestamp: options.timestamp,
     };
     try {
+      if (target.created) await target.created();
       const [written] = await target.producer().send([record], { signal: options.signal });
       return published(target, written);
     } catch (error) {

@@ -47,6 +47,8 @@ export class TopicChecks {
   readonly #waiting = new Map<string, TopicCheck[]>();
   /** The latest check of each binding. An earlier check is obsolete and does nothing more. */
   readonly #latest = new Map<string, TopicCheck>();
+  /** The creation of topics for the first publish to a binding. A failed one is tried again. */
+  readonly #created = new Map<string, Promise<void>>();
   readonly #provisioner: TopicProvisioner;
   readonly #ending = new AbortController();
 
@@ -66,6 +68,23 @@ export class TopicChecks {
   /** Stops creating topics and logging warnings. */
   close(): void {
     this.#ending.abort();
+  }
+
+  /**
+   * Resolves when the main topic of a binding exists, and creates it if the start has not done so yet:
+   * an application may publish while it starts. All calls wait for the same promise, so that they
+   * keep their order.
+   */
+  whenCreated(binding: TopicUser): Promise<void> {
+    const key = checkKey(binding);
+    const known = this.#created.get(key);
+    if (known) return known;
+    const creating = this.#withAdmin(binding.cluster, (admin) =>
+      this.#provisioner.provision(admin, { ...binding, isOnlyPublished: true }),
+    );
+    this.#created.set(key, creating);
+    creating.catch(() => this.#created.delete(key));
+    return creating;
   }
 
   /** Requests a check. Bindings that start together are checked together, to save requests. */

@@ -160,7 +160,8 @@ export class ProducerTopic implements Blocker {
 
   #retryOrFail(error: Error): void {
     const isFinal = error instanceof BrokerError && !error.retriable;
-    if (isFinal) for (const records of this.#pending) records.abandon(error);
+    for (const records of this.#pending)
+      if (isFinal || this.#hasWaitedTooLong(records.call, error)) records.abandon(error);
     this.#pending = this.#pending.filter(({ isEmpty }) => !isEmpty);
     if (this.#pending.length === 0) return;
     this.#isLoading = true;
@@ -168,6 +169,13 @@ export class ProducerTopic implements Blocker {
       () => void this.#loadMetadata(),
       this.#backoff.next(),
     );
+  }
+
+  /** Counts only after the brokers have answered that there is no such topic. */
+  #hasWaitedTooLong({ timing }: SendCall, error: Error): boolean {
+    const { cluster, options } = this.context;
+    const waitedMs = cluster.runtime.monotonic() - timing.startedAt;
+    return error instanceof UnknownTopicError && waitedMs >= options.missingTopicTimeoutMs;
   }
 
   #topicError(): Error | undefined {

@@ -54,6 +54,23 @@ function unknownPartitions({ testCase }: ContractSuite): void {
     assert.deepEqual(await context.admin.topics([missing]), []);
   });
 
+  testCase('an unknown topic fails early if the producer does not wait for it', async (context) => {
+    const [topic, missing] = [await context.topic(), context.name('missing')];
+    const producer = context.producer({ missingTopicTimeoutMs: 300 });
+    const before = context.runtime.monotonic();
+    const error = await context.rejects(
+      producer.send([
+        { topic: missing, value: 'v' },
+        { topic, value: 'v' },
+      ]),
+      SendError,
+    );
+    const took = context.runtime.monotonic() - before;
+    assert.ok(took >= 300 && took < 10_000, `it took ${took} ms`);
+    assert.deepEqual(states(error), ['not-written', 'written']);
+    assert.ok(errorOf(error.outcomes[0]) instanceof UnknownTopicError);
+  });
+
   testCase('a topic created before the deadline gets its record', async (context) => {
     const topic = context.name('created-later');
     const sending = context.producer().send([{ topic, value: 'patient' }]);

@@ -57,8 +57,8 @@ export class Accumulator {
     const { runtime, options } = this.context;
     const limitMs = Math.min(timeoutMs ?? Infinity, options.deliveryTimeoutMs);
     const isAlone = timeoutMs !== undefined || signal !== undefined;
-    const deadline = runtime.monotonic() + limitMs;
-    const call = new SendCall(records, runtime.now(), deadline, isAlone);
+    const startedAt = runtime.monotonic();
+    const call = new SendCall(records, runtime.now(), startedAt, startedAt + limitMs, isAlone);
     const late = runtime.setTimer(() => this.#cancel(call, undefined, limitMs), limitMs);
     const abort = (): void => this.#cancel(call, asError(signal?.reason), limitMs);
     if (signal?.aborted) abort();
@@ -104,7 +104,7 @@ export class Accumulator {
     this.#topics.watch(
       topic,
       () => this.#awaitingTopic.has(topic),
-      ({ found }) => found && this.#topicFound(found),
+      ({ found }) => (found ? this.#topicFound(found) : this.#topicMissing(topic)),
     );
   }
 
@@ -118,6 +118,17 @@ export class Accumulator {
     }
     this.#fillQueues();
     this.#sendChanged();
+  }
+
+  #topicMissing(topic: string): void {
+    const { runtime, options } = this.context;
+    const latestStart = runtime.monotonic() - options.missingTopicTimeoutMs;
+    const line = this.#awaitingTopic.get(topic) ?? [];
+    const left = line.filter(({ call }) => call.startedAt > latestStart);
+    if (left.length > 0) this.#awaitingTopic.set(topic, left);
+    else this.#awaitingTopic.delete(topic);
+    for (const { call, index } of line.filter((unqueued) => !left.includes(unqueued)))
+      call.fail(index, 'not-written', new UnknownTopicError(topic));
   }
 
   #fillQueues(): void {

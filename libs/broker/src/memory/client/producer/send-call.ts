@@ -14,6 +14,8 @@ export class SendCall {
     readonly records: readonly OutgoingRecord[],
     /** The sender's clock at the call. */
     readonly calledAt: number,
+    /** The time of the call on the monotonic clock. */
+    readonly startedAt: number,
     /** The deadline on the monotonic clock. */
     readonly deadline: number,
     /**
