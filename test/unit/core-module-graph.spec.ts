@@ -63,7 +63,7 @@ function alwaysInstalled(library: string): readonly string[] {
 }
 
 describe('An import of the event bus', () => {
-  it.each(['@nest-event-bus/core', '@nest-event-bus/core/presets'])(
+  it.each(['', '/presets', '/internals'].map((entry) => `@nest-event-bus/core${entry}`))(
     '%s reaches only packages that are installed with it',
     (entryPoint) => {
       const { packages } = reachedFrom(entryPoint);

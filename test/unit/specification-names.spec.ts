@@ -1,13 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPublicApi } from '../../tools/public-api.mjs';
 
 const root = join(__dirname, '../..');
 const sources = join(root, 'libs/core/src');
 const page = readFileSync(join(root, 'docs/reference/specification-names.md'), 'utf8');
 
-const rows = [
-  ...page.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm),
-];
+const rows = [...page.matchAll(/^\| ([A-Za-z_]+) \| (?:`([^`]+)`(?:, as (\w+))?|(not yet)) \|$/gm)];
+
+const exported = [...readPublicApi(root)]
+  .filter(([entryPoint]) => entryPoint.startsWith('@nest-event-bus/core'))
+  .flatMap(([, names]) => names.map((line) => line.split(' ').at(-1)));
 
 /** The names of the specification, S0-11-01 to S0-11-18, in its order. */
 const NAMES = `
@@ -45,6 +48,13 @@ describe('The map of specified names', () => {
       expect(existsSync(path)).toBe(true);
       const declaration = new RegExp(`(class|interface|type|const|function) ${alias ?? name}\\b`);
       expect(readFileSync(path, 'utf8')).toMatch(declaration);
+    },
+  );
+
+  it.each(rows.filter(([, , file]) => file).map(([, name, , alias]) => alias ?? name))(
+    'names %s, which an entry point exports',
+    (name) => {
+      expect(exported).toContain(name);
     },
   );
 

@@ -86,6 +86,8 @@ export const layers = {
       ],
     },
     terminus: { layers: ['model', 'containers'] },
+    // Entry point with parts of the bus, for tests and tools.
+    internals: { layers: ['config', 'pipeline', 'failures', 'consuming', 'containers'] },
     root: {
       layers: [
         'model',

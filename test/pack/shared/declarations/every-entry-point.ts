@@ -9,6 +9,7 @@ import {
   type EventBusHealth,
   type EventBusModuleOptions,
 } from '@nest-event-bus/core';
+import { resolveOptions } from '@nest-event-bus/core/internals';
 import { fromEnvironment } from '@nest-event-bus/core/presets';
 import { EventBusHealthIndicator } from '@nest-event-bus/core/terminus';
 import * as testing from '@nest-event-bus/testing';
@@ -25,7 +26,7 @@ export const options: EventBusModuleOptions = {
 export const bus: DynamicModule = EventBusModule.forRoot(options);
 export const health = (connector: EventBusConnector): EventBusHealth => connector.health();
 export const indicated = (indicator: EventBusHealthIndicator) => indicator.isHealthy('eventbus');
-export const everything = { contract, kafkajs, testing, fromEnvironment };
+export const everything = { contract, kafkajs, testing, fromEnvironment, resolveOptions };
 
 // If the declarations were not found, everything would be `any`, and these lines would compile.
 driver.missing();
