@@ -297,7 +297,7 @@ export {
 } from './failures/classification/default-exception-classifier.js';
 export type { HalfOpenBlocker } from './model/states/half-open-blocker.js';
 export type { PendingAlerts } from './model/states/pending-alerts.js';
-export type { RecordProcessor } from './model/outcomes/outcome.js';
+export type { Outcome, RecordProcessor } from './model/outcomes/outcome.js';
 export { ListenerType } from './model/states/listener-type.js';
 export type { TopicNamingStrategy } from './model/extension-points/topic-naming-strategy.js';
 export { OrderingMode } from './model/states/ordering-mode.js';

@@ -130,7 +130,10 @@ export class Clusters {
     const existing = this.#opened.get(alias);
     if (existing) return existing;
     // A driver that is opened after close() would never be closed.
-    if (this.#closed) throw new ClosedError('The event bus is closed.');
+    if (this.#closed)
+      throw new ClosedError(
+        'The event bus is closed. Publish before the application has shut down.',
+      );
     const settings = this.settings[alias];
     if (!settings) {
       throw new UnknownClusterException(alias, this.aliases);

@@ -48,7 +48,7 @@ export class BindingNotFoundException extends EventBusException {
   }
 }
 
-/** No cluster has this alias. */
+/** The alias belongs to no configured cluster. */
 export class UnknownClusterException extends EventBusException {
   readonly code = 'UNKNOWN_CLUSTER';
   readonly retriable = false;

@@ -28,7 +28,7 @@ const STATUS: Readonly<Record<string, HttpStatus>> = {
 @Catch(EventBusException)
 export class EventBusExceptionFilter extends BaseExceptionFilter<EventBusException> {
   override catch(exception: EventBusException, host: ArgumentsHost): void {
-    // Only an HTTP request has a response. Other transports have filters of their own.
+    // Other transports have no response to write to, and filters of their own.
     if (host.getType() !== 'http') throw exception;
     const status = STATUS[exception.code];
     if (status === undefined) {

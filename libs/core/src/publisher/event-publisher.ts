@@ -81,7 +81,7 @@ export class EventPublisher {
 function published({ binding }: PublishTarget, written: WrittenRecord | undefined): PublishedEvent {
   if (!written) {
     throw new EventPublishException(
-      `The driver reported no partition and offset for the event of binding '${binding}'.`,
+      `The driver reported no partition and offset for the event of binding '${binding}', so it is not known whether it was written. Publishing it again may write it twice.`,
       {
         fate: 'unknown',
       },

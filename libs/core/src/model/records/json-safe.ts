@@ -1,6 +1,6 @@
 import { Transform } from 'class-transformer';
 
-/** What a property becomes in the JSON of an HTTP response. undefined leaves it out. */
+/** Converts a property for the JSON of an HTTP response. undefined leaves it out. */
 type JsonForm = (value: never) => unknown;
 
 /**

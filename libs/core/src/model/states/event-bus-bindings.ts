@@ -36,7 +36,7 @@ export type NameCheck<
   ? unknown
   : [Name] extends [keyof Bindings]
     ? unknown
-    : // Only a literal name makes a required property.
+    : // A literal name makes a required property, and any other name an index signature.
       {} extends { readonly [Each in Name]: unknown }
       ? unknown
       : { readonly 'EventBusBindings declares other names only': keyof Bindings };
@@ -58,7 +58,7 @@ export type PayloadOf<Name extends string> = PayloadIn<EventBusBindings, Name>;
 export type DeclaredPayload<Name extends string, Otherwise> =
   unknown extends PayloadOf<Name> ? Otherwise : PayloadOf<Name>;
 
-/** What may be published to a binding: its payload, bytes, or null for a tombstone. */
+/** An event for a binding: its payload, bytes, or null for a tombstone. */
 export type EventOf<Name extends string> =
   unknown extends PayloadOf<Name> ? unknown : PayloadOf<Name> | Buffer | null;
 
