@@ -276,9 +276,9 @@ export {
 export { readDeadLetter } from './failures/headers/read-dead-letter.js';
 export {
   DefaultExceptionClassifier,
-  type Classification,
   type ClassifiedBinding,
 } from './failures/classification/default-exception-classifier.js';
+export type { Classification } from './failures/classification/default-routing.js';
 export { ListenerType } from './model/states/listener-type.js';
 export type { TopicNamingStrategy } from './model/extension-points/topic-naming-strategy.js';
 export { OrderingMode } from './model/states/ordering-mode.js';

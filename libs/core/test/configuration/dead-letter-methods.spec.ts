@@ -80,14 +80,14 @@ describe('A dead-letter method for an unknown binding or cluster', () => {
     ],
     [DltHandler(undefined as never), `${handleDeadLetter}: it names no binding.`],
     [DltAlert(7 as never), `${handleDeadLetter}: it names no binding.`],
-  ])('stops the start', async (decorate, problem) => {
+  ])('stops the start of the application', async (decorate, problem) => {
     expect(await refusal(decorate as MethodDecorator)).toMatchObject({
       code: 'HANDLER_DISCOVERY',
       problems: [problem],
     });
   });
 
-  it('does not stop the start if the bus is switched off', async () => {
+  it('does not stop the start of the application if the bus is switched off', async () => {
     @Injectable()
     class DeadLetterMethods {
       @DltAlert('ordres')

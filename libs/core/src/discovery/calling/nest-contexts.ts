@@ -1,7 +1,7 @@
 import type { ArgumentsHost, CanActivate, NestInterceptor } from '@nestjs/common';
-import { ExternalContextCreator, type ContextId, type NestContainer } from '@nestjs/core';
+import type { ContextId, ExternalContextCreator, NestContainer } from '@nestjs/core';
 import { withDefaultValue } from './awaitable.js';
-import type { EnhancerScope } from './enhancers.js';
+import { creatorsOf, type EnhancerScope } from './enhancer-scope.js';
 import { GlobalEnhancerBoundary } from './global-enhancer-boundary.js';
 import type { HandlerHost } from '../exploring/handler-host.js';
 import { PARAMETERS_KEY } from '../exploring/nest-metadata.js';
@@ -14,11 +14,11 @@ type Method = (...args: unknown[]) => unknown;
 
 export type Guard = (args: HandlerArguments) => Promise<boolean>;
 
-/** An instance of a host with the method to call, for which Nest looks up enhancers. */
+/** An instance of a host and one of its methods, for which Nest looks up the enhancers. */
 export interface EnhancedInstance {
   readonly instance: object;
   readonly callback: Method;
-  /** Id of the request scope; undefined for the singletons. */
+  /** Id of the request scope; undefined if the host is a singleton. */
   readonly contextId: ContextId | undefined;
 }
 
@@ -73,16 +73,16 @@ type EnhancerLookup = [
 ];
 
 /**
- * Nest's own context creators for one handler method. A creator without the configuration of the
- * application does not know global enhancers. Each method gets its own creators, because those of
- * Nest 11.1 confuse the parameters of classes that have the same name.
+ * Nest's own context creators for one handler method. A creator without the application's
+ * configuration does not apply global enhancers. Each method gets its own creators, because those
+ * of Nest 11.1 confuse the parameters of classes that have the same name.
  */
 export class NestContexts {
   readonly #creator: ExternalContextCreator;
   readonly #internals: CreatorInternals;
-  /** Context creators without global enhancers. */
+  /** Context creators that apply no global enhancers. */
   readonly #local: CreatorInternals;
-  /** Boundary between global and local enhancers. undefined if no global enhancers are applied. */
+  /** Boundary between global and local enhancers; undefined if no global enhancers are applied. */
   readonly #boundary: GlobalEnhancerBoundary | undefined;
 
   constructor(
@@ -91,13 +91,14 @@ export class NestContexts {
     private readonly host: HandlerHost,
     private readonly method: string,
   ) {
-    const local = ExternalContextCreator.fromContainer(withoutGlobals(container));
-    this.#creator = scope === 'all' ? ExternalContextCreator.fromContainer(container) : local;
+    const { applied, local } = creatorsOf(container, scope);
+    this.#creator = applied;
     this.#boundary =
       scope === 'all'
         ? boundaryBetween(this.#creator, local, `${host.type.name}.${method}`)
         : undefined;
-    // Nest itself searches only providers, so the guards of a controller would be skipped.
+    // Sets the module of the host explicitly. Nest itself searches only providers, so the guards of
+    // a controller would not be called.
     Object.assign(this.#creator, { getContextModuleKey: () => host.moduleKey });
     this.#internals = internalsOf(this.#creator);
     const { interceptorsConsumer } = this.#internals;
@@ -106,8 +107,8 @@ export class NestContexts {
   }
 
   /**
-   * Returns the global guards and the handler's own guards, each as one function that resolves to
-   * true if all of them agree.
+   * Returns the global guards as one function, and the handler's own guards as another. Each
+   * resolves to true if all its guards accept the record.
    */
   guards(of: EnhancedInstance): { readonly global: Guard; readonly own: Guard } {
     const lookup = this.#lookup(of);
@@ -124,7 +125,7 @@ export class NestContexts {
     return (args) => guardsConsumer.tryActivate(guards, args, instance, callback, CONTEXT_TYPE);
   }
 
-  /** Returns a call of the method with its interceptors and pipes. */
+  /** Returns a function that calls the method with its interceptors and pipes. */
   call({ instance, callback, contextId }: EnhancedInstance): (args: HandlerArguments) => unknown {
     const call = this.#creator.create(
       instance,
@@ -158,18 +159,9 @@ function exchangeKeyForValue(number: number, data: unknown, args: HandlerArgumen
   return name && parameterValue(name, data as string | undefined, args);
 }
 
-/** Hides the global enhancers of the container. The context creators otherwise need only its modules. */
-function withoutGlobals(container: NestContainer): NestContainer {
-  const modulesOnly: Partial<NestContainer> = {
-    getModules: () => container.getModules(),
-    applicationConfig: undefined,
-  };
-  return modulesOnly as NestContainer;
-}
-
 /**
- * Inserts the boundary between global and own interceptors: Nest lists global ones first, then
- * those of the class and of the method.
+ * Inserts the boundary between global and local interceptors. Nest lists the global ones first,
+ * then those of the class and of the method.
  */
 function boundaryBetween(
   creator: ExternalContextCreator,
@@ -194,8 +186,8 @@ function boundaryBetween(
 }
 
 /**
- * Lets an Observable of the method complete without a value, which Nest would treat as a failure
- * although the work is done.
+ * Lets an Observable of the method complete without a value. Nest would treat such a call as failed
+ * although the handler has succeeded.
  */
 function withResult(consumer: InterceptorsConsumer): InterceptorsConsumer {
   return {

@@ -6,8 +6,8 @@ import type { EventHandlerOptions } from './handler-options.js';
 type Method = (...args: never[]) => unknown;
 
 /**
- * Resolves to unknown if the handler accepts the payload, else to a type whose missing property is
- * the message of the compile error.
+ * Resolves to unknown if the handler accepts the payload. Otherwise it resolves to a type whose
+ * missing property is the message of the compile error.
  */
 type AcceptsPayload<Payload, Handler extends Method, Wrapped> = unknown extends Payload
   ? unknown
@@ -29,7 +29,7 @@ type IsAssignable<Payload, Value> = [Payload] extends [Value]
   : { readonly 'this handler takes another payload than its binding has': Payload };
 
 /**
- * Decorates a method that takes a record and its context, or the values that its parameter
+ * Decorator of a method that takes a record and its context, or the values that its parameter
  * decorators select.
  */
 export type HandlerDecorator<Payload = unknown> = <Handler extends Method>(
@@ -38,7 +38,7 @@ export type HandlerDecorator<Payload = unknown> = <Handler extends Method>(
   descriptor: TypedPropertyDescriptor<Handler> & AcceptsPayload<Payload, Handler, EventRecord>,
 ) => void;
 
-/** Decorates a method that takes an array of records and an array of their contexts. */
+/** Decorator of a method that takes an array of records and an array of their contexts. */
 export type BatchHandlerDecorator<Payload = unknown> = <Handler extends Method>(
   target: object,
   key: string | symbol,
@@ -47,8 +47,8 @@ export type BatchHandlerDecorator<Payload = unknown> = <Handler extends Method>(
 ) => void;
 
 /**
- * The type of `EventHandler`. `NoInfer` makes the payload come from the options or the binding,
- * never from the decorated method.
+ * Type of `EventHandler`. `NoInfer` makes the compiler take the payload from the options or the
+ * binding, never from the decorated method.
  */
 export interface EventHandlerFactory<Bindings = EventBusBindings> {
   <
@@ -59,8 +59,8 @@ export interface EventHandlerFactory<Bindings = EventBusBindings> {
     options?: EventHandlerOptions<Payload>,
   ): HandlerDecorator<NoInfer<Payload>>;
   /**
-   * Makes a method handle all records of a slice in one call: an array of records and an array of
-   * their contexts.
+   * Makes a method handle all records of a slice in one call. It gets an array of records and an
+   * array of their contexts.
    */
   Batch<
     Name extends NameIn<Bindings>,
@@ -72,8 +72,9 @@ export interface EventHandlerFactory<Bindings = EventBusBindings> {
 }
 
 /**
- * Makes a method handle the records of a binding. A method may have several such decorators. A method
- * that overrides a decorated one is a handler only if it is decorated itself, as everywhere in Nest.
+ * Makes a method handle the records of a binding. A method may have several such decorators. A
+ * method that overrides a decorated method is a handler only if it has the decorator itself, as
+ * everywhere in Nest.
  */
 export const EventHandler: EventHandlerFactory = Object.assign(
   (binding: string, options: EventHandlerOptions = {}) =>

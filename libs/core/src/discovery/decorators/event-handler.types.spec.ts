@@ -17,13 +17,16 @@ class Refund {
   readonly amount!: number;
 }
 
-/** The type of EventHandler after an application has declared its bindings. */
+/** The type that EventHandler has after an application has declared its bindings. */
 const Typed = EventHandler as EventHandlerFactory<{
   orders: OrderPlaced | OrderCancelled;
   refunds: Refund;
 }>;
 
-/** Checked by the compiler only: `npm run typecheck` fails if a line compiles that must not. */
+/**
+ * The compiler checks this class: `npm run typecheck` fails if a line compiles although it must
+ * not.
+ */
 class Declared {
   @Typed('orders', { type: 'OrderPlaced', payload: OrderPlaced })
   placed(_record: EventRecord<OrderPlaced>, _context: EventContext): void {}
@@ -84,11 +87,11 @@ class Undeclared {
 }
 
 describe('The types of EventHandler', () => {
-  it('accept the classes above', () => {
+  it('accept the valid handler classes of this file', () => {
     expect([Declared.name, Undeclared.name]).toEqual(['Declared', 'Undeclared']);
   });
 
-  it('know the bindings of declaration merging', () => {
+  it('accept only the bindings and payloads that declaration merging declares, if there are any', () => {
     const merged = `
       declare module './event-bus-bindings.js' {
         interface EventBusBindings { orders: { id: number } }
